@@ -6,7 +6,9 @@
 pub mod cgroup;
 mod detect;
 mod entrance;
+pub mod framed;
 mod instruction;
+pub mod mounts;
 mod process;
 pub mod shim;
 

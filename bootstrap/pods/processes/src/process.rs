@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use crate::cgroup::Group;
 use crate::entrance::{Entrance, Held, first};
 use crate::instruction::{Instruction, Isolation};
-use crate::shim;
+use crate::{framed, shim};
 
 /// The stack of a waiting thread in bytes; it does nothing else.
 const STACK: usize = 128 << 10;
@@ -271,8 +271,7 @@ fn spawn(instruction: &Instruction, surroundings: &Surroundings) -> Result<Child
 
 /// Gives the shim its instruction, with its length before it. A shim that ends early does not read all of it, and says why in its output.
 fn tell(child: &mut Child, instruction: &Instruction) -> Result<OwnedFd> {
-    let text = serde_json::to_vec(instruction)?;
-    let whole = [&u64::try_from(text.len())?.to_be_bytes()[..], &text].concat();
+    let whole = framed::encode(instruction, shim::LONGEST)?;
     // Without root, the first process of a container is a shim below the first shim.
     let readers = if instruction.has_parent() { 2 } else { 1 };
     let mut input = child.stdin.take().context("the shim has no input")?;

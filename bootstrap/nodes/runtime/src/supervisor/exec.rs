@@ -6,14 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use nix::sched::{CloneFlags, setns};
 use nix::sys::signal::{SigSet, Signal as Received};
+use pod_processes::framed;
 use rustix::process::{
     Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, set_parent_process_death_signal,
 };
@@ -46,25 +46,12 @@ pub(crate) struct Instruction {
 impl Instruction {
     /// Returns the input of both processes: the instruction twice, each with its length before it.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
-        let text = serde_json::to_vec(self)?;
-        let length = u64::try_from(text.len())?;
-        ensure!(length <= LONGEST, "the command and its variables have more than {LONGEST} bytes");
-        let whole = [&length.to_be_bytes()[..], &text].concat();
-        Ok(whole.repeat(2))
+        Ok(framed::encode(self, LONGEST)?.repeat(2))
     }
 }
 
-/// Reads an instruction, and nothing behind it.
 fn read() -> Result<Instruction> {
-    const ENDED: &str = "there is no instruction: the server has ended";
-    let mut input = File::from(std::io::stdin().as_fd().try_clone_to_owned().context("there is no input")?);
-    let mut length = [0; 8];
-    input.read_exact(&mut length).context(ENDED)?;
-    let length = u64::from_be_bytes(length);
-    ensure!(length <= LONGEST, "the instruction has more than {LONGEST} bytes");
-    let mut text = vec![0; usize::try_from(length)?];
-    input.read_exact(&mut text).context(ENDED)?;
-    serde_json::from_slice(&text).context("the instruction is damaged")
+    framed::read(std::io::stdin(), LONGEST, "the server")
 }
 
 /// Runs the program and returns its exit code.

@@ -8,15 +8,16 @@ mod network;
 mod parent;
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustix::process::Signal;
 
+use crate::framed;
 use crate::instruction::{Instruction, Isolation};
 
 pub use identity::user_namespace;
@@ -30,7 +31,7 @@ pub const ONE_THREAD: (&str, &str) = ("_RJEM_MALLOC_CONF", "background_thread:fa
 /// The exit code of a shim that could not start the program.
 pub const CANNOT_START: i32 = 127;
 /// The largest instruction in bytes.
-const LONGEST: u64 = 16 << 20;
+pub(crate) const LONGEST: u64 = 16 << 20;
 
 /// Whether this program becomes a shim when it is started as one. Any other program, for example a test, would do what it always does.
 static IS_OFFERED: AtomicBool = AtomicBool::new(false);
@@ -77,7 +78,8 @@ fn run(is_inner: bool) -> anyhow::Error {
 fn prepare(is_inner: bool, input: &mut Option<OwnedFd>) -> Result<Command> {
     // First, so that a supervisor that ends while this process prepares takes it along. One that ended before leaves an empty input.
     die_with_parent()?;
-    let instruction = read(input.as_ref().context("there is no input")?)?;
+    let told = input.as_ref().context("there is no input")?;
+    let instruction: Instruction = framed::read(told, LONGEST, "the supervisor")?;
     let inside = instruction.inside.as_ref().map(inside::open).transpose()?;
     if let Some(namespaces) = instruction.namespaces.as_ref().filter(|_| !is_inner) {
         network::join(namespaces)?;
@@ -110,19 +112,6 @@ fn prepare(is_inner: bool, input: &mut Option<OwnedFd>) -> Result<Command> {
 fn die_with_parent() -> Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .context("cannot be bound to its supervisor")
-}
-
-/// Reads the instruction: its length in eight bytes, and then itself. Nothing behind it is read.
-fn read(input: &OwnedFd) -> Result<Instruction> {
-    const ENDED: &str = "there is no instruction: the supervisor has ended";
-    let mut input = File::from(input.try_clone().context("cannot read the instruction")?);
-    let mut length = [0; 8];
-    input.read_exact(&mut length).context(ENDED)?;
-    let length = u64::from_be_bytes(length);
-    ensure!(length <= LONGEST, "the instruction has more than {LONGEST} bytes");
-    let mut text = vec![0; usize::try_from(length)?];
-    input.read_exact(&mut text).context(ENDED)?;
-    serde_json::from_slice(&text).context("the instruction is damaged")
 }
 
 fn command(instruction: &Instruction) -> Result<Command> {
