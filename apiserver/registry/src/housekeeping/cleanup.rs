@@ -10,7 +10,7 @@ use machinery::status::Status;
 use store::{Event, EventKind, Stored};
 use tokio::time::Instant;
 
-use super::garbage::{edit, retain};
+use super::edit::{edit, retain};
 use super::part::{CONCURRENCY, Part};
 use super::terminating::{Pending, RETRY, Terminating, is_terminating};
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};

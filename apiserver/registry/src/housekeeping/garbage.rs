@@ -6,25 +6,22 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use kinds::Subresource;
-use machinery::meta;
 use machinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::Value;
 use store::{Event, EventKind, Key, Stored};
 use tokio::time::Instant;
 
+use super::edit::{MANAGER, edit, retain};
 use super::graph::{Action, Graph, Step};
 use super::part::{CONCURRENCY, Part};
 use super::terminating::RETRY;
-use crate::aside::Aside;
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
 use crate::registry::Registry;
 use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::definitions::Served;
-use crate::write::changed::{Changed, Ownership};
 
-const MANAGER: &str = "kube-controller-manager";
 /// Minimum number of objects per thread. With fewer objects, a thread costs more than it saves.
 const SHARE: usize = 1000;
 
@@ -185,35 +182,5 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
             edit(registry, &target, &uid, |object| retain(object, "finalizers", |name| name != finalizer))
                 .await
         }
-    }
-}
-
-/// Changes the object with this UID in the name of the controllers that clean up.
-///
-/// # Errors
-/// 409 if another object has its name.
-pub(crate) async fn edit(
-    registry: &Registry,
-    target: &Target<'_>,
-    uid: &str,
-    change: impl Fn(&mut Value) + Send + Sync,
-) -> Result<(), Status> {
-    let mut context = Context::internal(MANAGER);
-    let changed = registry.change(&mut context, target, |_, live| {
-        let mut object = live.clone();
-        change(&mut object);
-        Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.to_owned()) })
-    });
-    let bytes = registry.stored_bytes(target.served, target.namespace, target.name);
-    Aside::default().perform(bytes, changed).await?.map(drop)
-}
-
-/// Removes the entries of a list in `metadata` for which `keep` returns false.
-pub(crate) fn retain(object: &mut Value, field: &str, keep: impl Fn(&Value) -> bool) {
-    let Some(metadata) = meta::metadata_mut(object) else { return };
-    let Some(list) = metadata.get_mut(field).and_then(Value::as_array_mut) else { return };
-    list.retain(keep);
-    if list.is_empty() {
-        metadata.remove(field);
     }
 }

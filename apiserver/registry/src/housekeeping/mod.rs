@@ -5,6 +5,7 @@ mod advertised;
 mod aggregation;
 mod cleanup;
 mod default_roles;
+mod edit;
 mod events;
 mod garbage;
 mod graph;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use store::Event;
 use tokio::time::Instant;
 
-use super::garbage::edit;
+use super::edit::{MANAGER, edit};
 use super::part::{CONCURRENCY, Part};
 use super::terminating::{Pending, Terminating, is_terminating};
 use crate::context::{Context, DeleteOptions, Input, Preconditions, Propagation};
@@ -22,7 +22,6 @@ use crate::versions::definitions::Served;
 
 /// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
-const MANAGER: &str = "kube-controller-manager";
 /// The prefix of all namespaces.
 const PREFIX: &str = "/registry/core/namespaces/";
 /// The finalizer in `spec.finalizers` that this part removes.
