@@ -9,9 +9,8 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{Context, Input, Options, Propagation, Registry, Served, Subresource};
 use serde_json::{Value, json};
-use store::Store;
+use store::{Gate, Store};
 
-use crate::common::gate::Gate;
 use crate::common::{GROUP, definition, serve};
 use crate::housekeeping::{create, delete, gone, maps};
 

@@ -35,6 +35,7 @@ pub use engine::{
     Batch, Engine, Loaded, Size,
     embedded::{Disk, Embedded},
     faulty::{Fault, Faulty},
+    gate::{Gate, Gated},
     memory::Memory,
 };
 pub use error::{CommitError, EngineError, HistoryError, WatchEnd};

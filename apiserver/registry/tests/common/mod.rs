@@ -1,8 +1,6 @@
 //! A registry on a memory engine, with custom kinds and a conversion webhook.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-pub mod gate;
-
 use std::sync::{Arc, Mutex};
 
 use futures::FutureExt;

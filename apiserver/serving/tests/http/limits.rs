@@ -1,9 +1,8 @@
 //! Every limit of connections and requests: below it, at it, above it.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{Options, Registry};
 use serving::{Body, Server, limits};
-use store::{Batch, Change, Engine, EngineError, Loaded, Memory, Revision, Store};
+use store::{Gate, Store};
 use tokio::io::AsyncWriteExt;
 
 use crate::connection::{Tested, http2, request};
@@ -147,44 +146,12 @@ async fn a_body_that_does_not_arrive_is_given_up() {
     assert_limit(&server, "body").await;
 }
 
-/// An engine whose second commit blocks; the first one creates the namespaces.
-struct Stuck {
-    inner: Memory,
-    go_on: Mutex<mpsc::Receiver<()>>,
-}
-
-impl Engine for Stuck {
-    fn read(&self, revisions: &BTreeSet<Revision>) -> Result<Vec<Change>, EngineError> {
-        self.inner.read(revisions)
-    }
-
-    fn name(&self) -> String {
-        "stuck".into()
-    }
-
-    fn blocking(&self) -> bool {
-        true
-    }
-
-    fn load(&self) -> Result<Loaded, EngineError> {
-        self.inner.load()
-    }
-
-    fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
-        if batch.changes.iter().any(|change| change.key.as_str().ends_with("/stuck")) {
-            // An error means that the test is over.
-            let _ = self.go_on.lock().unwrap().recv();
-        }
-        self.inner.commit(batch)
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_request_that_the_disk_does_not_answer_is_given_up() {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-    let (go_on, wait) = mpsc::channel();
-    let engine = Stuck { inner: Memory::new(), go_on: Mutex::new(wait) };
-    let store = Store::open(engine, clock.clone()).await.unwrap();
+    let gate = Gate::default();
+    gate.hold(|change| change.key.as_str().ends_with("/stuck"));
+    let store = Store::open(gate.engine(), clock.clone()).await.unwrap();
     let registry = Registry::open(store, clock.clone(), Random::seeded(1), Options::default()).await.unwrap();
     let server = Arc::new(Server::builder(registry, clock.clone()).build());
     let stuck = br#"{"metadata":{"name":"stuck"}}"#;
@@ -200,7 +167,6 @@ async fn a_request_that_the_disk_does_not_answer_is_given_up() {
     assert_eq!(answer.status(), StatusCode::GATEWAY_TIMEOUT);
     assert!(text(answer).await.contains("took too long"));
     assert_limit(&server, "request").await;
-    drop(go_on);
 }
 
 #[tokio::test(start_paused = true)]

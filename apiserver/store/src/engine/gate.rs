@@ -1,11 +1,17 @@
 //! An engine whose commits wait while a test holds them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 
-use store::{Batch, Change, Engine, EngineError, Loaded, Memory, Revision};
+use parking_lot::{Condvar, Mutex};
 
-/// The gate before an engine in memory. It opens when it is dropped, so that a test that fails ends.
+use super::memory::Memory;
+use super::{Batch, Engine, Loaded};
+use crate::change::Change;
+use crate::error::EngineError;
+use crate::revision::Revision;
+
+/// A gate before an engine in memory, for tests. It opens when it is dropped, so that a test that fails ends.
 #[derive(Default)]
 pub struct Gate(Gated);
 
@@ -27,6 +33,7 @@ struct State {
 }
 
 impl Gate {
+    /// Returns the engine behind the gate.
     pub fn engine(&self) -> Gated {
         self.0.clone()
     }
@@ -43,13 +50,13 @@ impl Gate {
 
     fn set(&self, held: Option<Box<Held>>) {
         let (state, changed) = &*self.0.state;
-        *state.lock().unwrap() = State { held, is_waiting: false };
+        *state.lock() = State { held, is_waiting: false };
         changed.notify_all();
     }
 
     /// Waits until a batch waits.
     pub async fn waits(&self) {
-        while !self.0.state.0.lock().unwrap().is_waiting {
+        while !self.0.state.0.lock().is_waiting {
             tokio::task::yield_now().await;
         }
     }
@@ -68,10 +75,10 @@ impl Engine for Gated {
 
     fn commit(&self, batch: &Batch) -> Result<(), EngineError> {
         let (state, changed) = &*self.state;
-        let mut state = state.lock().unwrap();
+        let mut state = state.lock();
         while state.held.as_ref().is_some_and(|held| batch.changes.iter().any(held)) {
             state.is_waiting = true;
-            state = changed.wait(state).unwrap();
+            changed.wait(&mut state);
         }
         drop(state);
         self.inner.commit(batch)
