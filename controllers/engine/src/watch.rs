@@ -193,15 +193,22 @@ impl Watcher {
     fn decode(&self, text: &str) -> std::result::Result<Stored, Option<NamespacedName>> {
         let text = without_managed_fields(text);
         let key = Identity::read(&text).map(|identity| identity.key());
-        let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
         // Before it is decoded, because the decoded object would be as large as it may be.
         let parts = || text.bytes().filter(|byte| *byte == b'{').count();
         if self.quota.is_some() && parts() > OBJECT_PARTS {
+            let (kind, object) = (&self.resource.kind, key.as_ref().map(ToString::to_string));
             tracing::debug!(%kind, ?object, "an object is left out, because it has too many parts");
             return Err(key);
         }
-        let decode = || (self.resource.decode)(&text);
-        let decoded = match if text.len() >= ASIDE_FROM_BYTES { aside(decode) } else { decode() } {
+        let keep = || self.keep(&text, key.as_ref());
+        let kept = if text.len() >= ASIDE_FROM_BYTES { aside(keep) } else { keep() };
+        kept.ok_or(key)
+    }
+
+    /// Decodes the text of an object to the form in which the cache keeps it; `None` if it is left out.
+    fn keep(&self, text: &str, key: Option<&NamespacedName>) -> Option<Stored> {
+        let (kind, object) = (&self.resource.kind, key.map(ToString::to_string));
+        let decoded = match (self.resource.decode)(text) {
             Ok(decoded) => decoded,
             Err(error) => {
                 const LEFT_OUT: &str = "an object is left out, because it cannot be decoded";
@@ -209,26 +216,25 @@ impl Watcher {
                     Some(_) => tracing::debug!(%kind, ?object, %error, "{LEFT_OUT}"),
                     None => tracing::error!(%kind, ?object, %error, "{LEFT_OUT}"),
                 }
-                return Err(key);
+                return None;
             }
         };
-        let admitted = match (&self.quota, &key) {
+        let admitted = match (&self.quota, key) {
             (Some(quota), Some(key)) => {
                 quota.admit(&self.counted_kind(), &key.to_string(), decoded.resident())
             }
             _ => Admitted::Yes,
         };
         match admitted {
-            Admitted::Yes => Ok(packed(decoded, &text, self.resource.decode)),
+            Admitted::Yes => return Some(packed(decoded, text, self.resource.decode)),
             Admitted::No => {
                 tracing::warn!(%kind, ?object, "objects of a workload cluster are left out, because it has too many of them");
-                Err(key)
             }
             Admitted::NoAgain => {
                 tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
-                Err(key)
             }
         }
+        None
     }
 
     async fn watch(&self, version: &mut String) -> Result<End> {
