@@ -60,10 +60,15 @@ pub fn refuse_foreign(directory: &DataDirectory, name: &str, into: &Path) -> Res
         return Ok(());
     }
     let config = config(into, &read(into)?)?;
-    if owned(&config, directory).as_deref() == Some(name) {
+    check_name(&config, owned(&config, directory).as_deref(), name, into)
+}
+
+/// Fails if entries named `name` are not those of the server, which are named `owned`.
+fn check_name(config: &Map<String, Value>, owned: Option<&str>, name: &str, into: &Path) -> Result<()> {
+    if owned == Some(name) {
         return Ok(());
     }
-    match LISTS.iter().find(|list| entry(&config, list, name).is_some()) {
+    match LISTS.iter().find(|list| entry(config, list, name).is_some()) {
         None => Ok(()),
         Some(list) => bail!(
             "{} has an entry {name} in its {list} that is not of this server, and stays; choose another name with --name, or remove the entry",
@@ -86,11 +91,12 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
     let name = text(&ours, CURRENT).context("the kubeconfig of the server has no current context")?;
     mark(&mut ours, directory);
     let _lock = Lock::take(&into)?;
-    refuse_foreign(directory, &name, &into)?;
     let (old, created) = if into.exists() { (read(&into)?, false) } else { (EMPTY.to_owned(), true) };
     let before = config(&into, &old)?;
+    let owned = owned(&before, directory);
+    check_name(&before, owned.as_deref(), &name, &into)?;
     // The server may have had another name.
-    let owned = owned(&before, directory).filter(|owned| *owned != name);
+    let owned = owned.filter(|owned| *owned != name);
     let mut change = Change::new(&into, &old)?;
     for list in LISTS {
         if let Some(owned) = &owned {
@@ -99,10 +105,12 @@ pub fn merge(directory: &DataDirectory, from: &Path, into: &Path, make_current: 
         let entries = ours.get(list).and_then(Value::as_array);
         entries.into_iter().flatten().try_for_each(|entry| change.set(list, entry))?;
     }
-    for (other, mut theirs) in others(&before, directory, &into) {
-        if owned.is_some() && theirs.former == owned {
-            theirs.former = Some(name.clone());
-            theirs.write(&other)?;
+    if owned.is_some() {
+        for (other, mut theirs) in others(&before, directory, &into) {
+            if theirs.former == owned {
+                theirs.former = Some(name.clone());
+                theirs.write(&other)?;
+            }
         }
     }
     let current = text(&before, CURRENT);

@@ -17,7 +17,7 @@ pub(super) struct Record {
     pub(super) former: Option<String>,
     /// Whether the file did not exist before.
     pub(super) created: bool,
-    /// The path of the data directory when its server was merged; `None` if a version wrote the record that did not say so.
+    /// The path of the data directory when its server was merged; `None` in a record of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) directory: Option<String>,
 }

@@ -7,6 +7,8 @@ use anyhow::{Result, bail};
 use engine::object::Kind;
 use engine::startup::{Report, Startup};
 use engine::{Manager, Objects as Cached};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use kube::Client;
 use machinery::clock::Clock;
 use parking_lot::Mutex;
@@ -62,6 +64,40 @@ pub struct View {
     clock: Clock,
 }
 
+/// A cache of any kind.
+trait AnyCache: Sync {
+    /// Notifies `changed` of each change.
+    fn follow(&self, changed: &Arc<Notify>);
+
+    fn is_synced(&self) -> bool;
+
+    /// Waits until the first list is in the cache.
+    fn synced(&self) -> BoxFuture<'_, ()>;
+
+    /// Returns version and name of the kind.
+    fn kind(&self) -> (String, String);
+}
+
+impl<K: Kind> AnyCache for Cached<K> {
+    fn follow(&self, changed: &Arc<Notify>) {
+        let changed = changed.clone();
+        self.subscribe(move |_| changed.notify_one());
+    }
+
+    fn is_synced(&self) -> bool {
+        self.cache().is_synced()
+    }
+
+    fn synced(&self) -> BoxFuture<'_, ()> {
+        self.wait_until_synced().boxed()
+    }
+
+    fn kind(&self) -> (String, String) {
+        let kind = self.dynamic_type();
+        (K::api_version(kind).into_owned(), K::kind(kind).into_owned())
+    }
+}
+
 impl View {
     /// Watches the objects through the caches of `manager`.
     pub fn new(manager: &Manager) -> Self {
@@ -81,16 +117,7 @@ impl View {
             changed: Arc::new(Notify::new()),
             clock: manager.clock().clone(),
         };
-        view.follow(&view.clusters);
-        view.follow(&view.control_planes);
-        view.follow(&view.infrastructure);
-        view.follow(&view.machine_deployments);
-        view.follow(&view.machine_sets);
-        view.follow(&view.machine_pools);
-        view.follow(&view.machines);
-        view.follow(&view.dev_machines);
-        view.follow(&view.hosts);
-        view.follow(&view.agents);
+        view.caches().iter().for_each(|cache| cache.follow(&view.changed));
         view.startup.notify(&view.changed);
         view
     }
@@ -124,9 +151,19 @@ impl View {
         view
     }
 
-    fn follow<K: Kind>(&self, objects: &Cached<K>) {
-        let changed = self.changed.clone();
-        objects.subscribe(move |_| changed.notify_one());
+    fn caches(&self) -> [&dyn AnyCache; 10] {
+        [
+            &self.clusters,
+            &self.control_planes,
+            &self.infrastructure,
+            &self.machine_deployments,
+            &self.machine_sets,
+            &self.machine_pools,
+            &self.machines,
+            &self.dev_machines,
+            &self.hosts,
+            &self.agents,
+        ]
     }
 
     /// Waits until all caches are synced, and another process has said what its controllers have not confirmed.
@@ -144,16 +181,9 @@ impl View {
     }
 
     async fn synced(&self) {
-        self.clusters.wait_until_synced().await;
-        self.control_planes.wait_until_synced().await;
-        self.infrastructure.wait_until_synced().await;
-        self.machine_deployments.wait_until_synced().await;
-        self.machine_sets.wait_until_synced().await;
-        self.machine_pools.wait_until_synced().await;
-        self.machines.wait_until_synced().await;
-        self.dev_machines.wait_until_synced().await;
-        self.hosts.wait_until_synced().await;
-        self.agents.wait_until_synced().await;
+        for cache in self.caches() {
+            cache.synced().await;
+        }
         if let Some(server) = &self.server {
             server.known.wait().await;
         }
@@ -163,7 +193,8 @@ impl View {
     async fn missing_kind(&self) -> String {
         loop {
             self.clock.sleep(LOOK_FOR_KINDS).await;
-            for (api_version, kind) in self.unsynced() {
+            for cache in self.caches().into_iter().filter(|cache| !cache.is_synced()) {
+                let (api_version, kind) = cache.kind();
                 let is_missing = match self.clusters.client().list_api_group_resources(&api_version).await {
                     Ok(served) => served.resources.iter().all(|resource| resource.kind != kind),
                     Err(kube::Error::Api(status)) => status.code == 404,
@@ -174,23 +205,6 @@ impl View {
                 }
             }
         }
-    }
-
-    /// Returns version and name of the kinds whose objects are not known yet.
-    fn unsynced(&self) -> impl Iterator<Item = (String, String)> {
-        let all = [
-            unsynced(&self.clusters),
-            unsynced(&self.control_planes),
-            unsynced(&self.infrastructure),
-            unsynced(&self.machine_deployments),
-            unsynced(&self.machine_sets),
-            unsynced(&self.machine_pools),
-            unsynced(&self.machines),
-            unsynced(&self.dev_machines),
-            unsynced(&self.hosts),
-            unsynced(&self.agents),
-        ];
-        all.into_iter().flatten()
     }
 
     /// Returns the current objects.
@@ -217,11 +231,6 @@ impl View {
     pub async fn changed(&self) {
         self.changed.notified().await;
     }
-}
-
-fn unsynced<K: Kind>(objects: &Cached<K>) -> Option<(String, String)> {
-    let kind = objects.dynamic_type();
-    (!objects.is_synced()).then(|| (K::api_version(kind).into_owned(), K::kind(kind).into_owned()))
 }
 
 fn all<K: Kind>(objects: &Cached<K>) -> Vec<K> {

@@ -26,7 +26,7 @@ use crate::http_server::connection;
 use crate::limits::{WEBHOOK_IDLE, WEBHOOK_STALLED};
 
 const SECOND: Duration = Duration::from_secs(1);
-/// The time for which the certificate of a client is valid where it is asked for.
+/// The validity of the client certificate in the tests that need one.
 const CLIENT_VALID: chrono::Duration = chrono::Duration::seconds(4);
 
 /// The webhooks of a process, and clients of them.
