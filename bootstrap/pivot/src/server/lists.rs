@@ -25,6 +25,9 @@ pub struct Page {
     /// The size of this page and of those before it, in bytes.
     #[serde(skip)]
     read: usize,
+    /// The number of objects that was asked for.
+    #[serde(skip)]
+    limit: usize,
 }
 
 #[derive(Default, Deserialize)]
@@ -49,21 +52,24 @@ impl Server {
         last: Option<&Page>,
         accept: Option<&'static str>,
     ) -> Result<Option<Page>> {
-        let (next, read) = last.map(|last| (last.metadata.next.as_str(), last.read)).unwrap_or_default();
+        let first = (limits::PAGE, "", 0);
+        let (limit, next, read) = last.map_or(first, |last| (last.limit, &last.metadata.next, last.read));
         if last.is_some() && next.is_empty() {
             return Ok(None);
         }
-        let mut text = self.page_text(what, path, next, limits::PAGE, accept).await;
-        if matches!(text, Err(Error::TooLarge { .. })) {
-            text = self.page_text(what, path, next, limits::SMALL_PAGE, accept).await;
-        }
-        let text = text?;
-        let mut page: Page = self.parse(what, &text)?;
-        page.read = read + text.len();
-        if page.read > limits::LIST {
+        let (limit, text) = match self.page_text(what, path, next, limit, accept).await {
+            // The next pages are small, too.
+            Err(Error::TooLarge { .. }) if limit > limits::SMALL_PAGE => {
+                (limits::SMALL_PAGE, self.page_text(what, path, next, limits::SMALL_PAGE, accept).await?)
+            }
+            text => (limit, text?),
+        };
+        let page: Page = self.parse(what, &text)?;
+        let read = read + text.len();
+        if read > limits::LIST {
             return Err(self.too_large(what, limits::LIST));
         }
-        Ok(Some(page))
+        Ok(Some(Page { read, limit, ..page }))
     }
 
     async fn page_text(
@@ -71,11 +77,11 @@ impl Server {
         what: &str,
         path: &str,
         next: &str,
-        objects: usize,
+        limit: usize,
         accept: Option<&'static str>,
     ) -> Result<Vec<u8>> {
         let separator = if path.contains('?') { '&' } else { '?' };
-        let mut path = format!("{path}{separator}limit={objects}");
+        let mut path = format!("{path}{separator}limit={limit}");
         if !next.is_empty() {
             path.push_str("&continue=");
             path.push_str(&encode(next));
