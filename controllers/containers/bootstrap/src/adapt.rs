@@ -34,11 +34,9 @@ impl Bootstrap {
     /// # Errors
     /// kubeadm's configuration cannot be read.
     pub fn adapt(mut self, options: NodeOptions) -> Result<Self, Error> {
-        let settings =
-            configuration::Settings { own_cgroup: options.own_cgroup, cgroup_v1: options.cgroup_v1 };
         for step in &mut self.steps {
             match &mut step.action {
-                Action::WriteFile(file) => adapt_file(file, settings)?,
+                Action::WriteFile(file) => adapt_file(file, options)?,
                 Action::Run(command) => {
                     let adapted = match command {
                         Command::Arguments(words) => Command::Arguments(command::words(words)),
@@ -54,7 +52,7 @@ impl Bootstrap {
     }
 }
 
-fn adapt_file(file: &mut WriteFile, settings: configuration::Settings) -> Result<(), Error> {
+fn adapt_file(file: &mut WriteFile, options: NodeOptions) -> Result<(), Error> {
     let is_script = file.path == SCRIPT;
     if !is_script && !CONFIGURATIONS.contains(&file.path.as_str()) {
         return Ok(());
@@ -63,7 +61,7 @@ fn adapt_file(file: &mut WriteFile, settings: configuration::Settings) -> Result
     let adapted = if is_script {
         command::text(text)
     } else {
-        configuration::adapt(text, settings).map_err(|why| Error::field(&file.path, why))?
+        configuration::adapt(text, options).map_err(|why| Error::field(&file.path, why))?
     };
     file.content = adapted.into_bytes();
     Ok(())

@@ -5,16 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::NodeOptions;
 use crate::limits::{MAX_CONFIGURATION, MAX_DOCUMENTS};
-
-/// The settings that depend on where a node runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// See [`NodeOptions`](crate::NodeOptions).
-    pub own_cgroup: bool,
-    /// See [`NodeOptions`](crate::NodeOptions).
-    pub cgroup_v1: bool,
-}
 
 /// The socket of the node's containerd.
 const CRI_SOCKET: &str = "unix:///var/run/containerd/containerd.sock";
@@ -57,10 +49,10 @@ impl Document<'_> {
 ///
 /// # Errors
 /// The file is no YAML, or a field has another type than kubeadm's. The text has no values of the file.
-pub fn adapt(text: &str, settings: Settings) -> Result<String, String> {
+pub fn adapt(text: &str, options: NodeOptions) -> Result<String, String> {
     let mut documents = read(text)?;
     let kubelet = documents.iter().find(|document| document.is("KubeletConfiguration"));
-    let flags = flags(settings, kubelet.map(|document| &document.value));
+    let flags = flags(options, kubelet.map(|document| &document.value));
     let mut added = Vec::new();
     let is_node =
         |document: &&mut Document<'_>| document.is("InitConfiguration") || document.is("JoinConfiguration");
@@ -115,9 +107,9 @@ fn document(text: &str, line: usize) -> Result<Document<'_>, String> {
 }
 
 /// The flags that a node needs and its KubeletConfiguration does not set.
-fn flags(settings: Settings, kubelet: Option<&Value>) -> Vec<(&'static str, &'static str)> {
-    let own_cgroup = if settings.own_cgroup { OWN_CGROUP } else { &[] };
-    let cgroup_v1 = if settings.cgroup_v1 { CGROUP_V1 } else { &[] };
+fn flags(options: NodeOptions, kubelet: Option<&Value>) -> Vec<(&'static str, &'static str)> {
+    let own_cgroup = if options.own_cgroup { OWN_CGROUP } else { &[] };
+    let cgroup_v1 = if options.cgroup_v1 { CGROUP_V1 } else { &[] };
     let is_set = |field: &Option<&str>| {
         field.and_then(|field| kubelet?.get(field)).is_some_and(|value| !value.is_null())
     };
