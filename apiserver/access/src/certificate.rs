@@ -38,8 +38,8 @@ pub struct Validity {
 }
 
 impl Validity {
-    /// Returns the time in which all certificates of a verified chain, DER, and their authorities are valid. `None` if there is none, or one
-    /// cannot be parsed.
+    /// Returns the time in which all certificates of a verified chain, DER, and their authorities are valid. `None` if the chain is empty, or one
+    /// of its certificates cannot be parsed.
     pub fn of_chain<'a>(
         chain: impl IntoIterator<Item = &'a [u8]>,
         authorities: &Authorities,
@@ -47,9 +47,9 @@ impl Validity {
         let mut all: Option<Self> = None;
         for der in chain {
             let (_, certificate) = X509Certificate::from_der(der).ok()?;
-            let valid = Self::of(&certificate);
             let issuer = authorities.validity(certificate.issuer().as_raw());
-            all = [all, issuer].into_iter().flatten().fold(valid, Self::and).into();
+            let others = [all, issuer].into_iter().flatten();
+            all = Some(others.fold(Self::of(&certificate), Self::and));
         }
         all
     }

@@ -76,6 +76,6 @@ pub const MAX_VALIDATION_WORK: u64 = 8_000_000;
 /// Size in bytes after which an error lists no further allowed values.
 pub const MAX_ALLOWED_TEXT: usize = 16 * 1024;
 
-/// Number of errors of one object after which its validation stops, and which its refusal lists. Users do not read more, and two bytes may
-/// cause several.
+/// Number of errors after which the validation of one object stops. Its refusal lists no more. Users do not read more, and an item of two bytes
+/// may have several errors.
 pub const MAX_FIELD_ERRORS: usize = 1000;

@@ -25,7 +25,8 @@ pub fn machine() -> (RootCertStore, String) {
     (roots, why)
 }
 
-/// Returns the configuration for connections to proxies. The authorities of this machine are read once, unless there are none.
+/// Returns the TLS configuration for connections to proxies. The authorities of this machine are read once; while the machine has no authority,
+/// they are read at each call.
 ///
 /// # Errors
 /// Why no certificate can be trusted.

@@ -32,7 +32,7 @@ pub(crate) struct Variable {
 }
 
 impl Variables {
-    /// Those of an environment whose variables `get` reads. An empty value is none.
+    /// Reads the variables through `get`. A variable with an empty value counts as not set.
     pub(crate) fn of(get: impl Fn(&str) -> Option<String>) -> Self {
         let found = |name: &str| get(name).filter(|value| !value.trim().is_empty());
         let is_request = found(REQUEST).is_some();

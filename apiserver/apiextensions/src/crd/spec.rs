@@ -88,10 +88,10 @@ fn too_many_versions(spec: &Value) -> Option<FieldError> {
 fn spec(object: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let versions = list(spec, "/versions");
-    let mut errors = Vec::from_iter(too_many_versions(spec));
-    if !errors.is_empty() {
-        return errors;
+    if let Some(error) = too_many_versions(spec) {
+        return vec![error];
     }
+    let mut errors = Vec::new();
     match text(spec, "/scope") {
         "" => errors.push(required("spec.scope", "")),
         "Cluster" | "Namespaced" => {}

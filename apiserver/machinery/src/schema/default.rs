@@ -11,13 +11,13 @@ fn forbidden_null(value: &Value, schema: &Schema) -> bool {
 /// Fills in defaults. A null in a field that is not nullable counts as absent. Nested defaults only appear if their
 /// parent exists or has a default itself.
 ///
-/// A short list can get a long default for each of its items, so this is for schemas of administrators; see
+/// A short list can get a long default for each of its items, so what a stranger has written goes through
 /// [`default_within`].
 pub fn default(schema: &Schema, value: &mut Value) {
     Filling { left: None }.fill(schema, value);
 }
 
-/// Like [`default`], for the schema of a stranger: the bytes of the defaults are taken off `left`. Returns whether
+/// Like [`default`], for the value or the schema of a stranger: the bytes of the defaults are taken off `left`. Returns whether
 /// there were enough; if not, the value is only partly filled.
 #[must_use]
 pub fn default_within(schema: &Schema, value: &mut Value, left: &mut usize) -> bool {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kinds::definition::{Definition, Version};
 use kinds::events::shape;
-use machinery::limits::MAX_DEFAULTS_SIZE;
 use machinery::meta;
 use machinery::splice;
 use machinery::status::Status;
@@ -87,8 +86,7 @@ fn read(definition: &Definition, object: &mut Value) {
     if let Some(version) = known.filter(|_| !definition.built_in) {
         machinery::schema::prune(&version.schema, object);
         // More defaults than an object may have follow only from a schema that has changed since. A part of them is set then.
-        let _is_filled =
-            machinery::schema::default_within(&version.schema, object, &mut { MAX_DEFAULTS_SIZE });
+        decode::fill(&version.schema, object).ok();
     }
 }
 

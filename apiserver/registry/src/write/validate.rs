@@ -60,10 +60,13 @@ pub(crate) fn validate(
         // errors repeatedly.
         Some(old) => {
             let errors = metadata::validate_update(object, old);
+            if errors.len() >= MAX_FIELD_ERRORS {
+                return errors;
+            }
             let mut errors = [errors.clone(), errors].concat();
             let (content, finalizers) = metadata_repeats(strategy, target.subresource);
             // If there are no errors so far, repeated validation finds none.
-            let content = if errors.is_empty() || errors.len() >= MAX_FIELD_ERRORS { 0 } else { content };
+            let content = if errors.is_empty() { 0 } else { content };
             for _ in 0..content {
                 errors.extend(metadata::validate_content(object));
             }

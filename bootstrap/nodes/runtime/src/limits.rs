@@ -1,4 +1,4 @@
-//! Limits.
+//! How much is kept of what a container prints, and how long its operations may take.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::limits;
 use crate::preflight::Finding;
@@ -34,7 +34,7 @@ pub trait Runtime: Send + Sync {
     /// The record of a container cannot be read.
     fn list<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Container>>>;
 
-    /// Returns a container; `None` if there is none of this name.
+    /// Returns the container called `name`; `None` if it does not exist.
     ///
     /// # Errors
     /// Its record cannot be read.
@@ -147,7 +147,6 @@ pub async fn run(
         time_limit,
     };
     let exit = runtime.exec(name, exec).await?;
-    stdout.flush().await?;
     Ok(Captured { exit, stdout: stdout.0, stderr: stderr.0 })
 }
 

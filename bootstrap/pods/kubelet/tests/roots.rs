@@ -27,8 +27,13 @@ fn without_root(machine: &Path, act: impl FnOnce() + Send + 'static) {
         return act();
     }
     give(machine);
+    as_nobody(act);
+}
+
+/// Acts as the user without rights.
+fn as_nobody(act: impl FnOnce() + Send + 'static) {
     // Only this thread becomes another user.
-    let other = thread::spawn(|| {
+    let other = thread::spawn(move || {
         set_thread_uid(Uid::from_raw(NOBODY)).unwrap();
         act();
     });
@@ -117,11 +122,7 @@ fn what_cannot_be_removed_is_in_no_container() {
             Folders::open(&path, boot).unwrap();
             assert_eq!(fs::read_to_string(root.join("program")).unwrap(), "changed", "it is known as newer");
         };
-        let other = thread::spawn(move || {
-            set_thread_uid(Uid::from_raw(NOBODY)).unwrap();
-            start();
-        });
-        other.join().unwrap();
+        as_nobody(start);
     }
 }
 

@@ -34,7 +34,7 @@ impl Groups {
     /// Finds the hierarchies.
     ///
     /// # Errors
-    /// There are none that containers can use.
+    /// The machine mounts no control groups that containers can use.
     pub(crate) fn find(identity: &str) -> Result<Self> {
         let mounts =
             fs::read_to_string("/proc/self/mountinfo").context("cannot read /proc/self/mountinfo")?;

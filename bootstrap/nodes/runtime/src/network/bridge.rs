@@ -56,7 +56,7 @@ fn kind(link: &LinkMessage) -> Option<&InfoKind> {
     })
 }
 
-/// Connects the network of a process, which has none yet, with the bridge.
+/// Connects the network namespace of a process with the bridge. The namespace has only loopback before.
 ///
 /// # Errors
 /// There is no bridge, or the kernel refuses it.

@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use rtnetlink::LinkUnspec;
+use rtnetlink::packet_route::link::LinkMessage;
 
 use super::{Links, Network, names};
 
@@ -13,14 +14,12 @@ const ALIAS: &str = "firstlight: net.ipv4.ip_forward was ";
 
 /// Lets the machine forward packets.
 pub(super) async fn allow(links: &Links, network: &Network) -> Result<()> {
-    let own = network.bridge();
-    let all = links.all().await?;
+    let (own, all) = (network.bridge(), links.all().await?);
     let bridge = all.iter().find(|link| names(link).0 == Some(&own));
     let unknown = bridge.filter(|link| names(link).1.and_then(before).is_none());
     if let Some(link) = unknown {
-        // Another data directory has changed it first, and knows what it was.
-        let value = match others(links, network).await? {
-            Some(value) => value,
+        let value = match others(&all, &own) {
+            Some(value) => value.to_owned(),
             None => read()?,
         };
         let link = LinkUnspec::new_with_index(link.header.index).alias(format!("{ALIAS}{value}")).build();
@@ -29,23 +28,22 @@ pub(super) async fn allow(links: &Links, network: &Network) -> Result<()> {
     if read()? == "1" { Ok(()) } else { write("1") }
 }
 
-/// Sets it to what it was, unless the network of another data directory needs it.
+/// Gives the setting its earlier value, unless the network of another data directory needs it.
 pub(super) async fn restore(links: &Links, network: &Network) -> Result<()> {
-    let Some(own) = links.find(&network.bridge()).await? else { return Ok(()) };
-    let Some(value) = names(&own).1.and_then(before) else { return Ok(()) };
-    if others(links, network).await?.is_some() || read()? == value {
+    let (own, all) = (network.bridge(), links.all().await?);
+    let bridge = all.iter().find(|link| names(link).0 == Some(&own));
+    let Some(value) = bridge.and_then(|link| names(link).1).and_then(before) else { return Ok(()) };
+    if others(&all, &own).is_some() || read()? == value {
         return Ok(());
     }
     write(value)
 }
 
-/// Returns what it was before other data directories have changed it; `None` if there are none.
-async fn others(links: &Links, network: &Network) -> Result<Option<String>> {
-    let own = network.bridge();
-    let all = links.all().await?;
-    let mut values =
-        all.iter().map(names).filter(|(name, _)| *name != Some(&own)).filter_map(|(_, alias)| before(alias?));
-    Ok(values.next().map(str::to_owned))
+/// Returns the earlier value of the setting that the bridge of another data directory remembers. That data directory changed the setting
+/// before this one. `None` if no other bridge remembers a value.
+fn others<'a>(all: &'a [LinkMessage], own: &str) -> Option<&'a str> {
+    let mut others = all.iter().map(names).filter(|(name, _)| *name != Some(own));
+    others.find_map(|(_, alias)| before(alias?))
 }
 
 fn before(alias: &str) -> Option<&str> {

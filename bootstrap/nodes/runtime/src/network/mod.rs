@@ -25,23 +25,23 @@ pub use range::{Range, choose};
 pub(crate) struct Network {
     /// The identity of the data directory.
     pub(crate) identity: String,
-    /// The addresses.
+    /// The addresses of the containers and of the bridge.
     pub(crate) range: Range,
 }
 
 /// The names of everything on this machine that belongs to a data directory. They have at most the 15 bytes of the kernel.
 impl Network {
-    /// The bridge.
+    /// Returns the name of the bridge.
     pub(crate) fn bridge(&self) -> String {
         format!("fl{}", self.identity)
     }
 
-    /// The machine's end of the link of the container with this address.
+    /// Returns the name of the machine's end of the link to the container with this address.
     pub(crate) fn link(&self, address: Ipv4Addr) -> String {
         format!("fl{}v{}", self.identity, self.range.number(address))
     }
 
-    /// The table of nftables.
+    /// Returns the name of the table of nftables.
     pub(crate) fn table(&self) -> String {
         format!("firstlight-{}", self.identity)
     }
@@ -125,7 +125,7 @@ impl Links {
         Ok(Self { handle, connection: tokio::spawn(connection) })
     }
 
-    /// Returns a link; `None` if there is none of this name.
+    /// Returns the link called `name`; `None` if the machine has no such link.
     async fn find(&self, name: &str) -> Result<Option<LinkMessage>> {
         let mut all = self.handle.link().get().match_name(name.to_owned()).execute();
         match all.try_next().await {
