@@ -59,6 +59,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("container-images", &["schemas", "engine"], "images know nothing of Kubernetes"),
     ("pod-processes", &["schemas", "engine"], "processes know nothing of Kubernetes"),
     ("node-bootstrap", &["schemas", "engine"], "bootstrap data is text, and reading it needs no I/O"),
+    ("system-containers", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-runtime", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("kubelet", &["store", "registry", "serving"], "a kubelet knows a client, never the store"),
     ("metal-data", &["store", "registry", "serving"], "a controller knows a client, never the store"),

@@ -1,5 +1,5 @@
-//! System containers: a whole Linux with an init of its own, from the root folder of an image. [`Runtime`] is what their user knows, and
-//! [`Own`] makes them without a container runtime: namespaces, overlayfs, control groups, and a bridge.
+//! System containers: a whole Linux with an init of its own, from the root folder of an image. [`Own`] implements the trait
+//! [`Runtime`] without a container runtime: namespaces, overlayfs, control groups, and a bridge.
 //!
 //! A container outlives the server. Its parent is a supervisor ([`supervisor`]), this same program started again, which keeps its exit code and
 //! its console, and which every later server finds by files in the data directory. `docs/ARCHITECTURE.md` has the processes and their order.
@@ -13,11 +13,8 @@ mod network;
 mod own;
 pub mod preflight;
 mod process;
-mod runtime;
-mod spec;
 pub mod supervisor;
 
 pub use network::{Range, choose};
 pub use own::{Options, Own};
-pub use runtime::{Captured, Exec, Exit, Runtime, run};
-pub use spec::{Container, Mount, Spec, State};
+pub use system_containers::{Captured, Container, Exec, Exit, Mount, Runtime, Spec, State, run};

@@ -12,7 +12,3 @@ pub const WAIT: Duration = Duration::from_secs(120);
 pub const END: Duration = Duration::from_secs(30);
 /// How long the end of a program in a container is waited for after its time is over.
 pub const EXEC_END: Duration = Duration::from_secs(2);
-/// The longest name of a container, which is also its host name, in bytes.
-pub const NAME: usize = 63;
-/// The most bytes of the output that [`crate::run`] keeps, of each of both streams.
-pub const CAPTURED: usize = 4 << 20;

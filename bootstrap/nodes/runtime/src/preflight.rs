@@ -5,34 +5,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use rustix::thread::{CapabilitySet, capabilities};
-use serde::Serialize;
+use system_containers::{Finding, Weight};
 
 use crate::groups::{Groups, Version};
 use crate::network::{self, Range};
-
-/// Something that hinders or may hinder containers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Finding {
-    /// How much it hinders.
-    pub weight: Weight,
-    /// What was found.
-    pub what: String,
-    /// What to do.
-    pub remedy: String,
-}
-
-/// How much a finding hinders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Weight {
-    /// Only to know.
-    Note,
-    /// Containers start, and something in them may fail.
-    Warning,
-    /// No container starts.
-    Obstacle,
-}
 
 /// What the findings depend on.
 #[derive(Clone, Debug, Default)]

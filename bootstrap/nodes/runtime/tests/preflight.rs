@@ -1,7 +1,8 @@
 //! What hinders containers.
 
 use node_runtime::groups::Version;
-use node_runtime::preflight::{Facts, Weight, findings};
+use node_runtime::preflight::{Facts, findings};
+use system_containers::Weight;
 
 use crate::world::World;
 

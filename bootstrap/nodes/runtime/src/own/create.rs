@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use pod_folders::Root;
@@ -10,12 +10,12 @@ use pod_folders::Root;
 use super::{Folder, Own, Record, copy, image, record};
 use crate::network::{self, Range};
 use crate::process::boot;
-use crate::spec::{Container, Spec};
+use system_containers::{Container, Spec};
 
 impl Own {
     pub(super) async fn create_container(&self, spec: &Spec) -> Result<Container> {
         spec.check()?;
-        image::check(&spec.image, spec.command.first().map_or("/sbin/init", String::as_str))?;
+        image::check(Path::new(&spec.image), spec.command.first().map_or("/sbin/init", String::as_str))?;
         let name = spec.name.as_str();
         let lock = self.lock(name).await?;
         let folder = self.folder(name);
@@ -39,7 +39,7 @@ impl Own {
         let folder = self.folder(&spec.name);
         let mut record = self.write_record(spec).await?;
         self.step("record");
-        let (image, volumes, target) = (spec.image.clone(), spec.volumes.clone(), folder.clone());
+        let (image, volumes, target) = (PathBuf::from(&spec.image), spec.volumes.clone(), folder.clone());
         let filled = tokio::task::spawn_blocking(move || fill(&image, &volumes, &target)).await;
         filled.context("the copy was interrupted")??;
         self.step("volumes");

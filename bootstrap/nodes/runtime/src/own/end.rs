@@ -10,7 +10,7 @@ use rustix_libc_wrappers::process::SignalExt;
 use super::{Own, Supervised};
 use crate::groups::{Group, Groups};
 use crate::limits;
-use crate::spec::State;
+use system_containers::State;
 
 /// The pause between two looks at a group that is freezing.
 const AGAIN: Duration = Duration::from_millis(5);

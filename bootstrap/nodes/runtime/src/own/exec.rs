@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 use super::Own;
 use crate::limits;
 use crate::process::ProcessId;
-use crate::runtime::{Exec, Exit};
 use crate::supervisor::{self, Instruction};
+use system_containers::{Exec, Exit};
 
 /// The stack of a waiting thread in bytes; it does nothing else.
 const STACK: usize = 128 << 10;

@@ -28,10 +28,9 @@ use machinery::random::Random;
 use parking_lot::Mutex;
 
 use crate::network::Range;
-use crate::preflight::{self, Finding};
-use crate::runtime::{Exec, Exit, Runtime};
-use crate::spec::{Container, Spec, check_name};
+use crate::preflight;
 use crate::supervisor::Steps;
+use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, check_name};
 
 pub(crate) use record::{Folder, Record, Supervised};
 

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use super::{Folder, Own, Record, Supervised};
 use crate::groups::Groups;
 use crate::process::ProcessId;
-use crate::spec::{Container, State, check_name};
 use crate::supervisor::before;
+use system_containers::{Container, State, check_name};
 
 impl Own {
     /// Returns the record of a container.

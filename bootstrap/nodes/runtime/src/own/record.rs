@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::network::{Network, Range};
 use crate::process::ProcessId;
-use crate::spec::Spec;
+use system_containers::Spec;
 
 /// Only root reads what a container is made of.
 const MODE: u32 = 0o600;

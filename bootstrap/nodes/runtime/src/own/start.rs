@@ -11,8 +11,8 @@ use tokio::net::unix::pipe::Receiver;
 use super::lock::{self, Lock};
 use super::{Folder, Own, Record, create};
 use crate::process::boot;
-use crate::spec::{Container, State};
 use crate::{limits, network, supervisor};
+use system_containers::{Container, State};
 
 /// How long the supervisor may need besides what its parts may need.
 const GRACE: Duration = Duration::from_secs(10);

@@ -21,7 +21,7 @@ use super::{console, mounts};
 use crate::groups::{Groups, Version};
 use crate::network;
 use crate::own::{Folder, Record};
-use crate::spec::Spec;
+use system_containers::Spec;
 
 /// Where programs are looked for.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -70,7 +70,7 @@ pub(super) fn enter(folder: &Folder, record: &Record, groups: &Groups, terminal:
 
 /// Mounts the image with the changes of the container above it.
 fn overlay(folder: &Folder, record: &Record) -> Result<Root> {
-    let image = &record.spec.image;
+    let image = Path::new(&record.spec.image);
     let cannot = || format!("cannot mount the image {} (overlayfs)", image.display());
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).with_context(cannot)?;
     // A colon separates several images.

@@ -7,8 +7,8 @@ use anyhow::Result;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::finding::Finding;
 use crate::limits;
-use crate::preflight::Finding;
 use crate::spec::{Container, Spec};
 
 /// Runs system containers. All errors name the container, the step, and what to do.

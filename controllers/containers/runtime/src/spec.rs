@@ -19,8 +19,9 @@ pub struct Spec {
     /// Labels by which it is found.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// The folder with the unpacked image, which no container changes.
-    pub image: PathBuf,
+    /// The image as [`crate::Images::find`] returned it: without a container runtime the folder with the unpacked image, which no container
+    /// changes.
+    pub image: String,
     /// The init and its arguments. If there is none: `/sbin/init` with what systemd must be told about the control groups of the machine.
     #[serde(default)]
     pub command: Vec<String>,
@@ -64,7 +65,7 @@ pub struct Mount {
 
 impl Spec {
     /// Returns a container for systemd with a volume at `/var`, from this image.
-    pub fn new(name: &str, image: impl Into<PathBuf>) -> Self {
+    pub fn new(name: &str, image: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
             labels: BTreeMap::new(),
@@ -97,7 +98,7 @@ impl Spec {
             );
             text("environment", name).and_then(|()| text("environment", value))?;
         }
-        ensure!(self.image.is_absolute(), "image: {} is no absolute path", self.image.display());
+        text("image", &self.image)?;
         for mount in &self.mounts {
             let source = mount.source.display();
             ensure!(mount.source.is_absolute(), "mounts: the source {source} is no absolute path");
@@ -120,7 +121,7 @@ fn check_target(field: &str, target: &str) -> Result<()> {
 ///
 /// # Errors
 /// It is no DNS label.
-pub(crate) fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_label = name.bytes().all(is_inner)
         && name.len() <= limits::NAME
@@ -144,7 +145,7 @@ pub struct Container {
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Its image.
-    pub image: PathBuf,
+    pub image: String,
     /// Its address, which stays as long as it is there.
     pub address: Ipv4Addr,
     /// What it does.

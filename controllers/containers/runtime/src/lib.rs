@@ -1,0 +1,13 @@
+//! System containers as their users know them: a whole Linux with an init of its own, which may be a node of a cluster. [`Runtime`] runs
+//! them, and [`Images`] has what they are made of. The crate has no I/O: others implement both.
+
+mod finding;
+mod images;
+pub mod limits;
+mod runtime;
+mod spec;
+
+pub use finding::{Finding, Weight};
+pub use images::{Images, Report};
+pub use runtime::{Captured, Exec, Exit, Runtime, run};
+pub use spec::{Container, Mount, Spec, State, check_name};
