@@ -8,6 +8,6 @@ mod runtime;
 mod spec;
 
 pub use finding::{Finding, Weight};
-pub use images::{Images, Report};
+pub use images::{Image, Images, Report};
 pub use runtime::{Captured, Exec, Exit, Runtime, run};
-pub use spec::{Container, Mount, Spec, State, check_name};
+pub use spec::{Container, Mount, Spec, State, check_name, is_init};

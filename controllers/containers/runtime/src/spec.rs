@@ -8,6 +8,7 @@ use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::Image;
 use crate::limits;
 
 /// A container that is to be created.
@@ -19,10 +20,10 @@ pub struct Spec {
     /// Labels by which it is found.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// The image as [`crate::Images::find`] returned it: without a container runtime the folder with the unpacked image, which no container
-    /// changes.
+    /// The image, as [`Image::id`] has it: without a container runtime the folder with the unpacked image, which no container changes.
     pub image: String,
-    /// The init and its arguments. If there is none: `/sbin/init` with what systemd must be told about the control groups of the machine.
+    /// The init and its arguments; `/sbin/init` if there is none. If the last of them is an init ([`is_init`]), what systemd must be told about the
+    /// control groups of the machine is added.
     #[serde(default)]
     pub command: Vec<String>,
     /// Variables of the init and of later programs, besides `container` and `PATH`.
@@ -43,6 +44,11 @@ pub struct Spec {
     /// The number of the signal that asks its init to end: 37, SIGRTMIN+3, for systemd.
     #[serde(default = "halt")]
     pub stop_signal: i32,
+}
+
+/// Returns whether a program is an init that understands the arguments of systemd: `/sbin/init`, or systemd itself.
+pub fn is_init(program: &str) -> bool {
+    ["init", "systemd"].contains(&program.rsplit('/').next().unwrap_or_default())
 }
 
 /// SIGRTMIN+3, at which systemd halts (systemd(1)). The C library takes the first two real-time signals for itself.
@@ -77,6 +83,15 @@ impl Spec {
             address: None,
             name_servers: Vec::new(),
             stop_signal: halt(),
+        }
+    }
+
+    /// The same with the init and the variables of this image.
+    pub fn of(name: &str, image: &Image) -> Self {
+        Self {
+            command: image.command.clone(),
+            environment: image.environment.clone(),
+            ..Self::new(name, &image.id)
         }
     }
 

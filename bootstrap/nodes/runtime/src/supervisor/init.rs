@@ -21,7 +21,7 @@ use super::{console, mounts};
 use crate::groups::{Groups, Version};
 use crate::network;
 use crate::own::{Folder, Record};
-use system_containers::Spec;
+use system_containers::{Spec, is_init};
 
 /// Where programs are looked for.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -93,8 +93,11 @@ fn attach(terminal: &OwnedFd) -> Result<()> {
 fn command(spec: &Spec, version: Version) -> Command {
     let mut words = spec.command.clone();
     if words.is_empty() {
-        let arguments = if version == Version::One { &ONE[..] } else { &[] };
-        words = [&["/sbin/init"], arguments].concat().into_iter().map(str::to_owned).collect();
+        words.push("/sbin/init".to_owned());
+    }
+    // The entrypoint of kind's images hands its arguments on.
+    if version == Version::One && words.last().is_some_and(|last| is_init(last)) {
+        words.extend(ONE.map(str::to_owned));
     }
     let mut command = Command::new(&words[0]);
     // systemd knows by it that it is in a container, and which kind: the images of kind expect this one.
