@@ -64,6 +64,6 @@ pub use external::{External, ExternalObject};
 pub use manager::{Manager, ManagerOptions, Settings};
 pub use object::{Kind, NamespacedName, Request};
 pub use objects::Objects;
-pub use planned::{Frame, Membership, Outcome, Planned};
+pub use planned::{Frame, Left, Membership, Outcome, Planned};
 pub use queue::Queue;
 pub use scope::Scope;

@@ -61,6 +61,15 @@ impl<K> Outcome<K> {
     }
 }
 
+/// To whom a controller leaves an object of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Left {
+    /// Another controller of this process has it. Nothing is written.
+    ToAnotherHere,
+    /// No controller of this process has it. The condition `Ready` says so with this message, unless somebody else has written that one.
+    ToNobodyHere(String),
+}
+
 /// A controller with the steps observe, plan and apply.
 pub trait Planned: Send + Sync + 'static {
     /// The reconciled kind.
@@ -84,9 +93,8 @@ pub trait Planned: Send + Sync + 'static {
     /// Returns the manager of all controllers.
     fn manager(&self) -> &Manager;
 
-    /// Returns why this controller leaves `object` to another one; `None` if the object is its own. The frame then adds and removes no
-    /// finalizer, and writes nothing but the condition `Ready` with this message, unless somebody else has written that one.
-    fn leaves(&self, _object: &Self::Object) -> Option<String> {
+    /// Returns to whom this controller leaves `object`; `None` if the object is its own. The frame then adds and removes no finalizer.
+    fn leaves(&self, _object: &Self::Object) -> Option<Left> {
         None
     }
 
@@ -166,8 +174,10 @@ impl<P: Planned> Reconciler for Frame<P> {
             self.planned.forget(&request).await;
             return Ok(Action::done());
         };
-        if let Some(why) = self.planned.leaves(&object) {
-            return self.leave(&object, why).await;
+        match self.planned.leaves(&object) {
+            Some(Left::ToAnotherHere) => return Ok(Action::done()),
+            Some(Left::ToNobodyHere(why)) => return self.leave(&object, why).await,
+            None => {}
         }
         let cluster = match self.planned.cluster(&object) {
             Membership::Of(cluster) => Some(cluster),

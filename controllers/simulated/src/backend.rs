@@ -6,13 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::network::Listener;
-use engine::{Error, Manager, NamespacedName, Queue, Request, Result};
+use engine::{Error, Left, Manager, NamespacedName, Queue, Request, Result};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::hand_over::HandOver;
-use crate::names::PORTS;
+use crate::names::{PORTS, not_simulated};
 use crate::workload::Workload;
 use crate::workload::state::Rows;
 
@@ -32,6 +32,8 @@ struct Inner {
     hand_over: HandOver,
     clusters: tokio::sync::Mutex<BTreeMap<NamespacedName, Running>>,
     next_port: Mutex<u16>,
+    /// Whether other controllers of this process have the objects with the Docker backend.
+    has_containers: bool,
     /// The queue of the controller of machines.
     machines: OnceLock<(Arc<Queue>, Machines)>,
 }
@@ -45,14 +47,32 @@ struct Running {
 impl Backend {
     /// Creates a backend whose clusters listen on `host`.
     pub fn new(manager: &Manager, host: &str) -> Self {
+        Self::create(manager, host, false)
+    }
+
+    /// Creates a backend like [`Backend::new`] in a process whose other controllers have the objects with the Docker backend.
+    pub fn beside_containers(manager: &Manager, host: &str) -> Self {
+        Self::create(manager, host, true)
+    }
+
+    fn create(manager: &Manager, host: &str, has_containers: bool) -> Self {
         Self(Arc::new(Inner {
             manager: manager.clone(),
             host: host.to_owned(),
             hand_over: HandOver::new(manager.objects()),
             clusters: tokio::sync::Mutex::default(),
             next_port: Mutex::new(PORTS.start),
+            has_containers,
             machines: OnceLock::new(),
         }))
+    }
+
+    /// Returns to whom an object of this kind is left, which has no in-memory backend.
+    pub(crate) fn left(&self, kind: &str, is_in_docker: bool) -> Left {
+        match is_in_docker && self.0.has_containers {
+            true => Left::ToAnotherHere,
+            false => Left::ToNobodyHere(not_simulated(kind, is_in_docker)),
+        }
     }
 
     /// Returns the host on which all clusters listen.

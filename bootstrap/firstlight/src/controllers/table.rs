@@ -37,6 +37,8 @@ pub struct Context {
     pub boot_images: Option<BootImages>,
     /// What installs providers that are declared as objects. If `None`, the cluster's own operator does.
     pub operator: Option<operator::Context>,
+    /// The nodes in containers on this machine. If `None`, another program reconciles what has the Docker backend.
+    pub nodes: Option<container_machines::Nodes>,
     /// Runs the Pods of providers as processes of this machine. If `None`, the cluster has kubelets of its own.
     pub kubelet: Option<Kubelet>,
 }
@@ -53,6 +55,7 @@ impl Context {
             bmcs_here: Vec::new(),
             boot_images: None,
             operator: None,
+            nodes: None,
             kubelet: None,
         }
     }
@@ -64,7 +67,10 @@ impl Context {
     }
 
     fn backend(&self) -> simulated::Backend {
-        let create = || simulated::Backend::new(&self.manager, SIMULATED_HOST);
+        let create = || match self.nodes {
+            Some(_) => simulated::Backend::beside_containers(&self.manager, SIMULATED_HOST),
+            None => simulated::Backend::new(&self.manager, SIMULATED_HOST),
+        };
         self.simulated.get_or_init(create).clone()
     }
 
@@ -110,6 +116,7 @@ pub(super) fn families() -> Vec<Family> {
             "caip-in-cluster-system",
         ),
         Family::new("simulated", simulated::PROVIDERS, Context::backend),
+        Family::of_nodes(),
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
             control: context.bmcs(),
             boot_images: context.boot_images.clone(),
@@ -158,6 +165,18 @@ impl Family {
             providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
         }));
         self
+    }
+
+    /// Creates the family that runs real nodes on this machine. It has the kinds of the simulated infrastructure, with another backend.
+    fn of_nodes() -> Self {
+        let start: Start = Box::new(move |context| {
+            if let Some(nodes) = &context.nodes {
+                container_machines::PROVIDERS
+                    .iter()
+                    .for_each(|provider| provider.start(&context.manager, nodes));
+            }
+        });
+        Self { name: "containers", kinds: Vec::new(), inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
     }
 
     /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.

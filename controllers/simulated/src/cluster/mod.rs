@@ -12,7 +12,7 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::{is_deleting, label};
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, Objects, Outcome, Planned,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, Objects, Outcome, Planned,
     Request, Result,
 };
 use parking_lot::Mutex;
@@ -21,7 +21,7 @@ use schemas::cluster::Cluster;
 use schemas::infrastructure::{DevCluster, DevMachine};
 
 use crate::backend::Backend;
-use crate::names::{CLUSTER_FINALIZER, not_simulated};
+use crate::names::CLUSTER_FINALIZER;
 use crate::owner::owner_name;
 use crate::workload::part::Part;
 use observe::{DevClusterController, Observed};
@@ -104,9 +104,9 @@ impl Planned for DevClusterController {
         &self.manager
     }
 
-    fn leaves(&self, dev: &DevCluster) -> Option<String> {
+    fn leaves(&self, dev: &DevCluster) -> Option<Left> {
         let backend = &dev.spec.backend;
-        backend.in_memory.is_none().then(|| not_simulated("DevCluster", backend.docker.is_some()))
+        backend.in_memory.is_none().then(|| self.backend.left("DevCluster", backend.docker.is_some()))
     }
 
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the

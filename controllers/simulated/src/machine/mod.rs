@@ -14,7 +14,7 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::{annotation, label};
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName, Objects,
     Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
@@ -22,7 +22,7 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
 use crate::backend::Backend;
-use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER, not_simulated};
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, MACHINE_FINALIZER};
 use observe::{DevMachineController, Read};
 use plan::Plan;
 
@@ -125,9 +125,9 @@ impl Planned for DevMachineController {
         &self.manager
     }
 
-    fn leaves(&self, dev: &DevMachine) -> Option<String> {
+    fn leaves(&self, dev: &DevMachine) -> Option<Left> {
         let backend = &dev.spec.backend;
-        backend.in_memory.is_none().then(|| not_simulated("DevMachine", backend.docker.is_some()))
+        backend.in_memory.is_none().then(|| self.backend.left("DevMachine", backend.docker.is_some()))
     }
 
     fn cluster(&self, dev: &Arc<DevMachine>) -> Membership {

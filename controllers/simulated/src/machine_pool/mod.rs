@@ -12,14 +12,14 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::uid;
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName, Objects,
     Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
-use crate::names::{MACHINE_POOL_FINALIZER, not_simulated};
+use crate::names::MACHINE_POOL_FINALIZER;
 use observe::{DevMachinePoolController, Observed};
 use plan::Plan;
 
@@ -30,17 +30,18 @@ const OWNED: &[&str] = &["Ready", "ReplicasReady", "Paused"];
 pub const CONTROLLER: Descriptor<Backend> = Descriptor {
     name: "devmachinepool",
     reconciles: &[GroupKind::new(DevMachinePool::GROUP, DevMachinePool::KIND)],
-    start: |manager, _| start(manager),
+    start,
 };
 
 /// Starts the DevMachinePool controller.
-fn start(manager: &Manager) {
+fn start(manager: &Manager, backend: &Backend) {
     let this = DevMachinePoolController {
         objects: manager.objects(),
         pools: manager.objects(),
         dev_machines: manager.objects(),
         machines: manager.objects(),
         clusters: manager.objects(),
+        backend: backend.clone(),
         manager: manager.clone(),
     };
     let (by_cluster, pools) = (this.objects.clone(), this.pools.clone());
@@ -86,12 +87,12 @@ impl Planned for DevMachinePoolController {
         &self.manager
     }
 
-    fn leaves(&self, dev: &DevMachinePool) -> Option<String> {
+    fn leaves(&self, dev: &DevMachinePool) -> Option<Left> {
         let backend = dev.spec.backend.as_ref();
         let is_in_docker = backend.is_some_and(|backend| backend.docker.is_some());
         backend
             .is_none_or(|backend| backend.in_memory.is_none())
-            .then(|| not_simulated("DevMachinePool", is_in_docker))
+            .then(|| self.backend.left("DevMachinePool", is_in_docker))
     }
 
     /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the

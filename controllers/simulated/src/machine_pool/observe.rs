@@ -10,6 +10,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 
+use crate::backend::Backend;
 use crate::names::KUBERNETES_VERSION;
 
 /// A DevMachine of the pool.
@@ -63,6 +64,7 @@ pub(super) struct DevMachinePoolController {
     pub dev_machines: Objects<DevMachine>,
     pub machines: Objects<Machine>,
     pub clusters: Objects<Cluster>,
+    pub backend: Backend,
     pub manager: Manager,
 }
 

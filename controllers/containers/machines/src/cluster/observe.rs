@@ -1,0 +1,107 @@
+//! Reads the state on which the plan of a DevCluster depends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::object::{is_deleting, label, uid};
+use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
+use schemas::cluster::{Cluster, Machine};
+use schemas::infrastructure::{DevCluster, DevMachine};
+
+use crate::container_name;
+use crate::names::{BALANCER_ROLE, LABEL_CLUSTER, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE};
+use crate::nodes::Nodes;
+
+/// The controller of DevClusters.
+pub(super) struct DevClusterController {
+    pub objects: Objects<DevCluster>,
+    pub clusters: Objects<Cluster>,
+    pub machines: Objects<Machine>,
+    pub dev_machines: Objects<DevMachine>,
+    pub nodes: Nodes,
+    pub manager: Manager,
+}
+
+/// The state on which the plan of a DevCluster depends.
+#[derive(Clone)]
+pub(super) struct Observed {
+    /// The DevCluster.
+    pub dev: Arc<DevCluster>,
+    /// Its Cluster, which may be gone.
+    pub cluster: Option<Arc<Cluster>>,
+    /// The machines of its control plane.
+    pub members: Vec<Member>,
+    /// The name of its load balancer. Clusters of one name in two namespaces have different ones.
+    pub balancer: String,
+    /// The labels of its load balancer.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// A machine of the control plane that has an address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Member {
+    /// The name of its container.
+    pub name: String,
+    /// Its address.
+    pub address: String,
+    /// Whether its Machine is being deleted.
+    pub goes: bool,
+}
+
+/// Returns the name of the Cluster that owns a DevCluster.
+pub(super) fn owner(dev: &DevCluster) -> Option<NamespacedName> {
+    let owner = owners::find(dev, Cluster::GROUP, Cluster::KIND)?;
+    Some(NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str()))
+}
+
+impl DevClusterController {
+    /// Reads the state for the plan of `dev`; `None` if no Cluster owns it.
+    pub(super) async fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
+        let owner = owner(&dev)?;
+        let mut members: Vec<Member> =
+            self.dev_machines.by_cluster(&owner).iter().filter_map(|dev| self.member(dev)).collect();
+        members.sort();
+        let labels = [
+            (LABEL_CLUSTER, owner.name.as_str()),
+            (LABEL_ROLE, BALANCER_ROLE),
+            (LABEL_NAMESPACE, owner.namespace.as_str()),
+            (LABEL_NAME, dev.metadata.name.as_deref().unwrap_or_default()),
+        ];
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect();
+        let balancer = self.balancer_name(&owner, &labels).await;
+        Some(Observed { balancer, labels, members, cluster, dev })
+    }
+
+    /// Returns the name of the load balancer of a Cluster: another one if a Cluster of another namespace has the first.
+    async fn balancer_name(&self, cluster: &NamespacedName, labels: &BTreeMap<String, String>) -> String {
+        let name = container_name::of_balancer(&cluster.name);
+        let found = match self.nodes.parts().await {
+            Ok(parts) => parts.runtime.inspect(&name).await.ok().flatten(),
+            Err(_) => None,
+        };
+        match found.is_some_and(|found| found.labels != *labels) {
+            true => container_name::other(&name, &cluster.namespace),
+            false => name,
+        }
+    }
+
+    fn member(&self, dev: &Arc<DevMachine>) -> Option<Member> {
+        let owner = owners::find(dev.as_ref(), Machine::GROUP, Machine::KIND)?;
+        let key = NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str());
+        let machine = self.machines.get(&key)?;
+        label(machine.as_ref(), engine_names::CONTROL_PLANE)?;
+        let addresses = &dev.status.as_ref()?.addresses;
+        let of = |type_: &str| addresses.iter().find(|address| address.type_ == type_);
+        Some(Member {
+            name: of("Hostname")?.address.clone(),
+            address: of("InternalIP")?.address.clone(),
+            goes: is_deleting(machine.as_ref()) || is_deleting(dev.as_ref()),
+        })
+    }
+}
+
+/// Returns what a reconcile of a DevCluster depends on in a DevMachine.
+pub(super) fn facts(dev: &Arc<DevMachine>) -> (Vec<schemas::cluster::MachineAddress>, bool, String) {
+    let addresses = dev.status.as_ref().map(|status| status.addresses.clone()).unwrap_or_default();
+    (addresses, is_deleting(dev.as_ref()), uid(dev.as_ref()).to_owned())
+}

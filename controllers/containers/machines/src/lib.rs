@@ -1,0 +1,21 @@
+//! Real nodes on this machine: DevCluster, DevMachine and DevMachinePool with the Docker backend of Cluster API's Dev provider, in system
+//! containers. What runs the containers is behind the interfaces of `system-containers`.
+//!
+//! Invariant: a container belongs to the DevMachine whose namespace, name and UID are in its labels, or whose provider ID names it. So a
+//! machine is made once, wherever this process ends, and another object of the same name never takes it over.
+
+mod cluster;
+mod container_name;
+pub mod limits;
+mod machine;
+pub mod names;
+mod nodes;
+mod tasks;
+
+use engine::Provider;
+
+pub use nodes::{Nodes, Parts};
+
+/// The table of the controllers. As the Docker provider of Cluster API, it is in clusterctl's inventory only where somebody chooses it.
+pub const PROVIDERS: &[Provider<Nodes>] =
+    &[Provider { inventory: None, controllers: &[cluster::CONTROLLER, machine::CONTROLLER] }];

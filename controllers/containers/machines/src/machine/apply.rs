@@ -1,0 +1,113 @@
+//! Carries out the plan of a DevMachine.
+
+use anyhow::Context;
+use engine::object::{is_deleting, uid};
+use engine::{Error, NamespacedName, Outcome, Result, finalizer};
+use k8s_openapi::api::core::v1::Node;
+use node_bootstrap::Place;
+use schemas::infrastructure::DevMachine;
+
+use super::observe::DevMachineController;
+use super::observed::{NodeState, Observed};
+use super::plan::Plan;
+use super::steps::{self, Done, Step};
+use super::{data, plan};
+use crate::names::MACHINE_FINALIZER;
+use crate::tasks::Say;
+
+impl DevMachineController {
+    /// Carries out the plan. The container is removed before the DevMachine loses its finalizer.
+    pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<DevMachine> {
+        let mut errors = Vec::new();
+        let mut wanted = plan.wanted;
+        if is_deleting(&wanted) {
+            self.tasks.forget(uid(&wanted)).await;
+        }
+        if let Some(container) = &plan.remove
+            && let Err(error) = self.remove(container).await
+        {
+            finalizer::add(&mut wanted, MACHINE_FINALIZER);
+            errors.push(error);
+        }
+        if let Some(node) = &plan.node {
+            errors.extend(self.write_node(observed, node).await.err());
+        }
+        if let Some(step) = plan.step {
+            self.begin(observed, step);
+        }
+        Outcome { wanted: Some(wanted), errors, action: plan.action }
+    }
+
+    async fn remove(&self, container: &str) -> Result<()> {
+        let failed = |error: anyhow::Error| Error::failed(format!("{error:#}"));
+        self.nodes.parts().await.map_err(failed)?.runtime.remove(container).await.map_err(failed)
+    }
+
+    /// Begins a step, which goes on after this reconcile.
+    fn begin(&self, observed: &Observed, step: Step) {
+        let work = Work {
+            nodes: self.nodes.clone(),
+            clock: self.manager.clock().clone(),
+            container: observed.container.as_ref().map(|container| container.name.clone()),
+            observed: observed.clone(),
+            bootstrap: match step {
+                Step::Bootstrap => self.bootstrap_of(observed),
+                _ => None,
+            },
+        };
+        let done = step.clone();
+        self.tasks.start(uid(observed.dev.as_ref()), &observed.name, step, move |say| work.run(done, say));
+    }
+
+    fn bootstrap_of(&self, observed: &Observed) -> Option<node_bootstrap::Bootstrap> {
+        let secret = observed.machine.as_ref()?.spec.bootstrap.data_secret_name.clone()?;
+        let host = &observed.container.as_ref()?.name;
+        self.bootstrap(&observed.name, &secret, host).ok()
+    }
+
+    async fn write_node(&self, observed: &Observed, wanted: &Node) -> Result<()> {
+        let (NodeState::Found(read), Some(cluster)) = (&observed.node, &observed.cluster) else {
+            return Ok(());
+        };
+        let workload = self.manager.clusters().get(&NamespacedName::of(cluster.as_ref()))?;
+        workload.objects::<Node>().patch(read, wanted, &[]).await.map(drop)
+    }
+}
+
+/// What a step needs.
+struct Work {
+    nodes: crate::nodes::Nodes,
+    clock: machinery::clock::Clock,
+    container: Option<String>,
+    observed: Observed,
+    bootstrap: Option<node_bootstrap::Bootstrap>,
+}
+
+impl Work {
+    async fn run(self, step: Step, say: Say) -> anyhow::Result<Done> {
+        let parts = self.nodes.parts().await?;
+        let container = || self.container.as_deref().context("the container is gone");
+        match &step {
+            Step::Image(name) => steps::image(parts, name, say).await,
+            Step::Create => {
+                let image = plan::image(&self.observed).context("the image is not there any more")?;
+                steps::create(parts, &self.observed.wanted, &image).await
+            }
+            Step::Ready => steps::ready(parts, container()?).await,
+            Step::Import(image) => steps::import(parts, container()?, image).await,
+            Step::Bootstrap => {
+                let script = self.script(parts.has_cgroups_v1)?;
+                steps::bootstrap(parts, &self.clock, container()?, &script, say).await
+            }
+        }
+    }
+
+    /// Returns the script of the bootstrap.
+    fn script(&self, has_cgroups_v1: bool) -> anyhow::Result<String> {
+        let bootstrap = self.bootstrap.clone().context("the bootstrap data is gone")?;
+        let version = self.observed.machine.as_ref().and_then(|machine| machine.spec.version.as_deref());
+        let adapted = bootstrap.adapt(data::options(has_cgroups_v1, version))?;
+        let limit = data::time_limit(&self.observed.dev);
+        Ok(node_bootstrap::script(&adapted, &Place::default(), limit)?)
+    }
+}

@@ -1,0 +1,318 @@
+//! The plan of a DevMachine: the next step of its container and its new status, in the order of Cluster API's provider. Pure.
+
+use chrono::{DateTime, Utc};
+use engine::object::is_deleting;
+use engine::{Action, conditions, finalizer, paused};
+use k8s_openapi::api::core::v1::Node;
+use node_bootstrap::{Outcome, Report};
+use schemas::HasConditions;
+use schemas::cluster::MachineAddress;
+use schemas::infrastructure::DevMachine;
+use schemas::meta::Condition;
+use system_containers::{Container, Image, State};
+
+use super::node;
+use super::observed::{Data, NodeState, Observed};
+use super::status::{self, BOOTSTRAP, CONTAINER, GROUPS, IMAGES};
+use super::steps::{Done, Step};
+use crate::limits;
+use crate::names::{MACHINE_FINALIZER, PROVIDER_ID};
+use crate::tasks::until;
+
+/// The plan for a DevMachine.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The DevMachine as it should be.
+    pub wanted: DevMachine,
+    /// The step that is to be done now.
+    pub step: Option<Step>,
+    /// The name of the container that is to be removed.
+    pub remove: Option<String>,
+    /// The Node as it should be.
+    pub node: Option<Node>,
+    /// When to look again.
+    pub action: Action,
+}
+
+/// Returns the plan for a DevMachine.
+pub(crate) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+    let mut wanted = observed.dev.as_ref().clone();
+    paused::set(&mut wanted, observed.cluster.as_deref(), now);
+    let plan = Plan { wanted, step: None, remove: None, node: None, action: Action::done() };
+    let mut planner = Planner { observed, plan, now };
+    let is_deleted = is_deleting(observed.dev.as_ref());
+    match is_deleted {
+        true => planner.delete(),
+        false => drop(planner.bring_up()),
+    }
+    status::summarize_all(&mut planner.plan.wanted, is_deleted, now);
+    planner.plan
+}
+
+struct Planner<'a> {
+    observed: &'a Observed,
+    plan: Plan,
+    now: DateTime<Utc>,
+}
+
+/// A machine waits: what follows in the plan is not for now.
+type Waits<T> = Option<T>;
+
+impl Planner<'_> {
+    fn set(&mut self, condition: Condition) {
+        conditions::set(&mut self.plan.wanted, self.now, condition);
+    }
+
+    /// Sets a condition, and says that nothing else can be done now.
+    fn wait<T>(&mut self, type_: &str, reason: &str, message: impl Into<String>) -> Waits<T> {
+        self.set(conditions::is_false(type_, reason, message));
+        None
+    }
+
+    fn look_again(&mut self, after: std::time::Duration) {
+        self.plan.action = self.plan.action.min(Action::requeue_after(after));
+    }
+
+    fn delete(&mut self) {
+        finalizer::remove(&mut self.plan.wanted, MACHINE_FINALIZER);
+        if let Some(container) = &self.observed.container {
+            self.plan.remove = Some(container.name.clone());
+            self.set(conditions::is_false(CONTAINER, "Deleting", format!("Removing container {}", container.name)));
+        }
+    }
+
+    fn bring_up(&mut self) -> Waits<()> {
+        let container = self.container()?;
+        self.addresses(&container);
+        self.look_again(limits::INSPECT);
+        self.ready()?;
+        self.images()?;
+        self.plan.wanted.spec.provider_id.get_or_insert_with(|| format!("{PROVIDER_ID}{}", container.name));
+        let status = self.plan.wanted.status.get_or_insert_default();
+        status.initialization.get_or_insert_default().provisioned = Some(true);
+        self.bootstrap()?;
+        self.node()
+    }
+
+    /// Returns the container once it runs.
+    fn container(&mut self) -> Waits<Container> {
+        let observed = self.observed;
+        if let Some(obstacle) = &observed.obstacle {
+            self.look_again(limits::LONGEST_RETRY);
+            return self.wait(CONTAINER, "NotProvisioned", obstacle.as_str());
+        }
+        match (&observed.container, observed.dev.spec.provider_id.is_some()) {
+            (Some(container), _) if container.state == State::Running => {
+                self.set(conditions::is_true(CONTAINER, "Provisioned"));
+                Some(container.clone())
+            }
+            (Some(container), _) if container.state == State::Paused => {
+                self.look_again(limits::INSPECT);
+                let name = &container.name;
+                let message = format!("Container {name} is paused: `firstlight nodes resume {name}` lets it go on");
+                self.wait(CONTAINER, "NotProvisioned", message)
+            }
+            (container, true) => {
+                self.look_again(limits::INSPECT);
+                let message = ended(&observed.dev, container.as_ref());
+                self.wait(CONTAINER, "NotProvisioned", message)
+            }
+            (_, false) => {
+                self.gates()?;
+                self.create()
+            }
+        }
+    }
+
+    /// Waits for what a machine needs before it has a container.
+    fn gates(&mut self) -> Waits<()> {
+        let observed = self.observed;
+        if !observed.has_infrastructure() {
+            return self.wait(CONTAINER, "WaitingForClusterInfrastructureReady", "");
+        }
+        if observed.data == Data::Unnamed {
+            let is_early = !observed.is_control_plane() && !observed.is_initialized();
+            let reason =
+                if is_early { "WaitingForControlPlaneInitialized" } else { "WaitingForBootstrapData" };
+            return self.wait(CONTAINER, reason, "");
+        }
+        Some(())
+    }
+
+    /// Plans the creation of the container: first its image, then itself.
+    fn create(&mut self) -> Waits<Container> {
+        let observed = self.observed;
+        let name = &observed.wanted.name;
+        let image = match &observed.image {
+            Ok(image) => image.clone(),
+            Err(error) => return self.wait(CONTAINER, "NotProvisioned", error.as_str()),
+        };
+        let step = match observed.progress.done.contains_key(&Step::Image(image.clone())) {
+            true => Step::Create,
+            false => Step::Image(image.clone()),
+        };
+        let said = match &step {
+            Step::Image(_) => format!("Waiting for image {image}"),
+            _ => format!("Creating container {name}"),
+        };
+        self.step(step, CONTAINER, said)
+    }
+
+    /// Waits until the container's init has started all units. A machine that was provisioned has done so.
+    fn ready(&mut self) -> Waits<()> {
+        self.later();
+        if !self.observed.is_provisioned() && !self.is_done(&Step::Ready) {
+            return self.step(Step::Ready, GROUPS, "Waiting for cgroups ready (1 of 1)".to_owned());
+        }
+        self.set(conditions::is_true(GROUPS, "Ready"));
+        Some(())
+    }
+
+    /// Waits until all images are in the node.
+    fn images(&mut self) -> Waits<()> {
+        let docker = self.observed.dev.spec.backend.docker.as_ref();
+        let images = docker.map(|docker| docker.pre_load_images.clone()).unwrap_or_default();
+        if !self.observed.is_provisioned() {
+            for (index, image) in images.iter().enumerate() {
+                let step = Step::Import(image.clone());
+                if !self.is_done(&step) {
+                    let said = format!("Pre-loading image {image} ({} of {})", index + 1, images.len());
+                    return self.step(step, IMAGES, said);
+                }
+            }
+        }
+        self.set(conditions::is_true(IMAGES, "Ready"));
+        Some(())
+    }
+
+    /// Waits until the bootstrap has succeeded. It is never begun twice.
+    fn bootstrap(&mut self) -> Waits<()> {
+        let observed = self.observed;
+        let was = observed.dev.condition(BOOTSTRAP);
+        if observed.has_node() || was.is_some_and(|was| was.status == conditions::TRUE) {
+            self.set(conditions::is_true(BOOTSTRAP, "Completed"));
+            return Some(());
+        }
+        if let Some(Done::Bootstrap(report)) = observed.progress.done.get(&Step::Bootstrap) {
+            return self.bootstrapped(report);
+        }
+        match &observed.data {
+            // The data of a machine that was moved may be gone, and its bootstrap has begun long ago.
+            Data::Unusable(why) => self.wait(BOOTSTRAP, "InvalidBootstrapData", why.as_str()),
+            Data::Unnamed => self.wait(BOOTSTRAP, "WaitingForBootstrapData", ""),
+            Data::Usable => self.step(Step::Bootstrap, BOOTSTRAP, "Running bootstrap command".to_owned()),
+        }
+    }
+
+    fn bootstrapped(&mut self, report: &Report) -> Waits<()> {
+        match &report.outcome {
+            Outcome::Completed | Outcome::Foreign { succeeded: true } => {
+                let message = report.warnings.join("\n");
+                self.set(Condition { message, ..conditions::is_true(BOOTSTRAP, "Completed") });
+                Some(())
+            }
+            outcome => self.wait(BOOTSTRAP, "Failed", outcome.message()),
+        }
+    }
+
+    /// Gives the Node what only the infrastructure knows.
+    fn node(&mut self) -> Waits<()> {
+        let id = self.plan.wanted.spec.provider_id.clone()?;
+        if let NodeState::Found(node) = &self.observed.node {
+            self.plan.node = node::wanted(node, &id);
+            if node::is_uninitialized(node) {
+                let status = self.plan.wanted.status.get_or_insert_default();
+                node::add_addresses(&mut status.addresses, node);
+            }
+        }
+        Some(())
+    }
+
+    fn addresses(&mut self, container: &Container) {
+        let address = |type_: &str, address: String| MachineAddress { address, type_: type_.to_owned() };
+        let ip = container.address.to_string();
+        let failure_domain =
+            self.observed.machine.as_ref().and_then(|machine| machine.spec.failure_domain.clone());
+        let status = self.plan.wanted.status.get_or_insert_default();
+        let own = [
+            address("Hostname", container.name.clone()),
+            address("InternalIP", ip.clone()),
+            address("ExternalIP", ip),
+        ];
+        if !own.iter().all(|own| status.addresses.contains(own)) {
+            status.addresses = own.to_vec();
+        }
+        status.failure_domain = failure_domain;
+    }
+
+    fn is_done(&self, step: &Step) -> bool {
+        self.observed.progress.done.contains_key(step)
+    }
+
+    /// Says of the conditions after the container's that they wait for an earlier step, unless they have said more before.
+    fn later(&mut self) {
+        let waits = [
+            (GROUPS, "WaitingForContainer"),
+            (IMAGES, "WaitingForCGroups"),
+            (BOOTSTRAP, "WaitingForPreloadedImages"),
+        ];
+        for (type_, reason) in waits {
+            if self.plan.wanted.condition(type_).is_none() {
+                self.set(conditions::is_false(type_, reason, ""));
+            }
+        }
+    }
+
+    /// Plans a step, and says in this condition how far it is.
+    fn step<T>(&mut self, step: Step, type_: &str, doing: String) -> Waits<T> {
+        let progress = &self.observed.progress;
+        let reason = match type_ {
+            CONTAINER => "NotProvisioned",
+            BOOTSTRAP => "NotCompleted",
+            _ => "NotReady",
+        };
+        if progress.running.is_some() {
+            let is_said = progress.running.as_ref() == Some(&step) && !progress.said.is_empty();
+            let message = if is_said { progress.said.clone() } else { doing };
+            return self.wait(type_, reason, message);
+        }
+        if let Some(failed) = progress.failure(&step) {
+            let message = format!("{doing} failed: {}", failed.error);
+            let left = until(failed.again, self.now);
+            match left.is_zero() {
+                true => self.plan.step = Some(step),
+                false => self.look_again(left),
+            }
+            return self.wait(type_, reason, message);
+        }
+        self.plan.step = Some(step);
+        self.wait(type_, reason, doing)
+    }
+}
+
+/// Returns the image of a new container, once it was found.
+pub(super) fn image(observed: &Observed) -> Option<Image> {
+    match observed.progress.done.get(&Step::Image(observed.image.clone().ok()?)) {
+        Some(Done::Image(image)) => Some(image.clone()),
+        _ => None,
+    }
+}
+
+/// Returns what to say of a machine whose container has ended.
+fn ended(dev: &DevMachine, container: Option<&Container>) -> String {
+    let id = dev.spec.provider_id.as_deref().unwrap_or_default();
+    let name = container.map_or_else(|| id.trim_start_matches(PROVIDER_ID), |container| &container.name);
+    let said = format!("Container {name} is not running anymore");
+    match container.map(|container| &container.state) {
+        None => format!("{said}: it is gone. Delete the Machine, so that another takes its place"),
+        Some(State::Stopped { error: Some(error), .. }) => format!("{said}: {error}"),
+        Some(State::Stopped { code: Some(code), .. }) => {
+            format!("{said}: its init has ended with status {code}. `firstlight nodes start {name}` starts it again")
+        }
+        Some(_) => format!("{said}. `firstlight nodes start {name}` starts it again"),
+    }
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

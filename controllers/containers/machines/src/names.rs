@@ -1,0 +1,37 @@
+//! Names of the Docker backend: finalizers, labels of containers, types of conditions. Those of Cluster API's provider are the same there.
+
+/// Finalizer of DevClusters; the Dev kinds took it over from the Docker kinds.
+pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
+/// Finalizer of DevMachines.
+pub const MACHINE_FINALIZER: &str = "dockermachine.infrastructure.cluster.x-k8s.io";
+
+/// Label of a container: the name of its Cluster.
+pub const LABEL_CLUSTER: &str = "io.x-k8s.kind.cluster";
+/// Label of a container: [`CONTROL_PLANE_ROLE`], [`WORKER_ROLE`] or [`BALANCER_ROLE`].
+pub const LABEL_ROLE: &str = "io.x-k8s.kind.role";
+/// Label of a container: its failure domain.
+pub const LABEL_FAILURE_DOMAIN: &str = "io.x-k8s.cluster.failureDomain";
+/// Label of a container: the namespace of its object.
+pub const LABEL_NAMESPACE: &str = "firstlight.dev/namespace";
+/// Label of a container: the name of its object.
+pub const LABEL_NAME: &str = "firstlight.dev/name";
+/// Label of a container: the UID of its object when it was created.
+pub const LABEL_UID: &str = "firstlight.dev/uid";
+
+/// Role of a node of the control plane.
+pub const CONTROL_PLANE_ROLE: &str = "control-plane";
+/// Role of any other node.
+pub const WORKER_ROLE: &str = "worker";
+/// Role of a load balancer.
+pub const BALANCER_ROLE: &str = "external-load-balancer";
+
+/// The scheme of provider IDs. After it comes the name of the container.
+pub const PROVIDER_ID: &str = "docker:////";
+
+/// Port of an API server in its node, and of an endpoint that names none.
+pub const API_SERVER_PORT: u16 = 6443;
+
+/// Returns why an object of this kind is left alone, which has another backend than Docker.
+pub(crate) fn not_in_containers(kind: &str) -> String {
+    format!("this {kind} has no spec.backend.docker: it is left to the simulated infrastructure")
+}
