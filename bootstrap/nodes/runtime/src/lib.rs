@@ -17,4 +17,4 @@ pub mod supervisor;
 
 pub use network::{Range, choose};
 pub use own::{Options, Own};
-pub use system_containers::{Captured, Container, Exec, Exit, Mount, Runtime, Spec, State, run};
+pub use system_containers::{Captured, Container, Exec, Exit, Init, Mount, Runtime, Spec, State, run};

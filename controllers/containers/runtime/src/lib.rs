@@ -1,6 +1,8 @@
 //! System containers as their users know them: a whole Linux with an init of its own, which may be a node of a cluster. [`Runtime`] runs
-//! them, and [`Images`] has what they are made of. The crate has no I/O: others implement both.
+//! them, [`Images`] has what they are made of, and [`balancer::Balancers`] are what lies before API servers in them. The crate has no I/O:
+//! others implement all three.
 
+pub mod balancer;
 mod finding;
 mod images;
 pub mod limits;
@@ -10,4 +12,4 @@ mod spec;
 pub use finding::{Finding, Weight};
 pub use images::{Image, Images, Report};
 pub use runtime::{Captured, Exec, Exit, Runtime, run};
-pub use spec::{Container, Mount, Spec, State, check_name, is_init};
+pub use spec::{Container, Init, Mount, Spec, State, check_name, is_init};

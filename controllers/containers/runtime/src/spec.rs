@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::Image;
-use crate::limits;
+use crate::{Image, balancer, limits};
 
 /// A container that is to be created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,12 +19,13 @@ pub struct Spec {
     /// Labels by which it is found.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// The image, as [`Image::id`] has it: without a container runtime the folder with the unpacked image, which no container changes.
-    pub image: String,
-    /// The init and its arguments; `/sbin/init` if there is none. If the last of them is an init ([`is_init`]), what systemd must be told about the
-    /// control groups of the machine is added.
+    /// The image, as [`Image::id`] has it: without a container runtime the folder with the unpacked image, which no container changes. It is
+    /// empty for a balancer.
     #[serde(default)]
-    pub command: Vec<String>,
+    pub image: String,
+    /// What its first process is.
+    #[serde(default)]
+    pub init: Init,
     /// Variables of the init and of later programs, besides `container` and `PATH`.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
@@ -51,10 +51,27 @@ pub fn is_init(program: &str) -> bool {
     ["init", "systemd"].contains(&program.rsplit('/').next().unwrap_or_default())
 }
 
+/// The first process of a container.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Init {
+    /// `/sbin/init` of the image, with what systemd must be told about the control groups of the machine.
+    #[default]
+    System,
+    /// A program of the image and its arguments.
+    Command(Vec<String>),
+    /// The load balancer of this program ([`crate::balancer`]). Its container has no image, no volume and no privilege, and sees nothing but
+    /// its mounts.
+    Balancer,
+}
+
 /// SIGRTMIN+3, at which systemd halts (systemd(1)). The C library takes the first two real-time signals for itself.
 const fn halt() -> i32 {
     37
 }
+
+/// SIGTERM.
+const TERMINATE: i32 = 15;
 
 /// A file or folder of the machine that a container sees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +93,7 @@ impl Spec {
             name: name.to_owned(),
             labels: BTreeMap::new(),
             image: image.into(),
-            command: Vec::new(),
+            init: Init::System,
             environment: BTreeMap::new(),
             mounts: Vec::new(),
             volumes: vec!["/var".to_owned()],
@@ -88,10 +105,29 @@ impl Spec {
 
     /// The same with the init and the variables of this image.
     pub fn of(name: &str, image: &Image) -> Self {
+        let init = match image.command.is_empty() {
+            true => Init::System,
+            false => Init::Command(image.command.clone()),
+        };
+        Self { init, environment: image.environment.clone(), ..Self::new(name, &image.id) }
+    }
+
+    /// Returns a container for a balancer, with these folders of the machine for its configuration and for its status.
+    pub fn balancer(name: &str, configuration: &Path, status: &Path) -> Self {
+        let mount = |source: &Path, target: &str, read_only: bool| Mount {
+            source: source.to_owned(),
+            target: format!("{}/{target}", balancer::FOLDER),
+            read_only,
+        };
         Self {
-            command: image.command.clone(),
-            environment: image.environment.clone(),
-            ..Self::new(name, &image.id)
+            init: Init::Balancer,
+            mounts: vec![
+                mount(configuration, balancer::CONFIGURATION, true),
+                mount(status, balancer::STATUS, false),
+            ],
+            volumes: Vec::new(),
+            stop_signal: TERMINATE,
+            ..Self::new(name, "")
         }
     }
 
@@ -105,7 +141,18 @@ impl Spec {
             ensure!(!text.contains('\0'), "{field} of container {} has a zero byte", self.name);
             Ok(())
         };
-        self.command.iter().try_for_each(|part| text("command", part))?;
+        match &self.init {
+            Init::System => {}
+            Init::Command(parts) => {
+                ensure!(!parts.is_empty(), "init: the command of container {} is empty", self.name);
+                parts.iter().try_for_each(|part| text("init", part))?;
+            }
+            Init::Balancer => ensure!(
+                self.image.is_empty() && self.volumes.is_empty(),
+                "init: a balancer has no image and no volumes, but container {} has some",
+                self.name
+            ),
+        }
         for (name, value) in &self.environment {
             ensure!(
                 !name.is_empty() && !name.contains('='),

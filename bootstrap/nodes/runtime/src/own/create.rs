@@ -10,12 +10,14 @@ use pod_folders::Root;
 use super::{Folder, Own, Record, copy, image, record};
 use crate::network::{self, Range};
 use crate::process::boot;
-use system_containers::{Container, Spec};
+use system_containers::{Container, Init, Spec};
 
 impl Own {
     pub(super) async fn create_container(&self, spec: &Spec) -> Result<Container> {
         spec.check()?;
-        image::check(Path::new(&spec.image), spec.command.first().map_or("/sbin/init", String::as_str))?;
+        if let Some(program) = program(&spec.init) {
+            image::check(Path::new(&spec.image), program)?;
+        }
         let name = spec.name.as_str();
         let lock = self.lock(name).await?;
         let folder = self.folder(name);
@@ -82,6 +84,15 @@ impl Own {
         let range = network::find_range(self.range, &self.identity).await?;
         record::write(&path, &range)?;
         Ok(range)
+    }
+}
+
+/// Returns the first program of the image that is run; `None` if there is no image.
+fn program(init: &Init) -> Option<&str> {
+    match init {
+        Init::System => Some("/sbin/init"),
+        Init::Command(parts) => parts.first().map(String::as_str),
+        Init::Balancer => None,
     }
 }
 

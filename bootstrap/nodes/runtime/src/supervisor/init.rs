@@ -21,7 +21,7 @@ use super::{console, mounts};
 use crate::groups::{Groups, Version};
 use crate::network;
 use crate::own::{Folder, Record};
-use system_containers::{Spec, is_init};
+use system_containers::{Init, Spec, is_init};
 
 /// Where programs are looked for.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -91,10 +91,10 @@ fn attach(terminal: &OwnedFd) -> Result<()> {
 }
 
 fn command(spec: &Spec, version: Version) -> Command {
-    let mut words = spec.command.clone();
-    if words.is_empty() {
-        words.push("/sbin/init".to_owned());
-    }
+    let mut words = match &spec.init {
+        Init::Command(words) => words.clone(),
+        _ => vec!["/sbin/init".to_owned()],
+    };
     // The entrypoint of kind's images hands its arguments on.
     if version == Version::One && words.last().is_some_and(|last| is_init(last)) {
         words.extend(ONE.map(str::to_owned));
