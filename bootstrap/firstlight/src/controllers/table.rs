@@ -176,7 +176,13 @@ impl Family {
                     .for_each(|provider| provider.start(&context.manager, nodes));
             }
         });
-        Self { name: "containers", kinds: Vec::new(), inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
+        Self {
+            name: "containers",
+            kinds: Vec::new(),
+            inventory: Vec::new(),
+            on_demand: Vec::new(),
+            starts: vec![start],
+        }
     }
 
     /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.

@@ -14,7 +14,8 @@ mod tasks;
 
 use engine::Provider;
 
-pub use nodes::{Nodes, Parts};
+pub use machine::import;
+pub use nodes::{Nodes, Parts, check};
 
 /// The table of the controllers. As the Docker provider of Cluster API, it is in clusterctl's inventory only where somebody chooses it.
 pub const PROVIDERS: &[Provider<Nodes>] =

@@ -30,8 +30,3 @@ pub const PROVIDER_ID: &str = "docker:////";
 
 /// Port of an API server in its node, and of an endpoint that names none.
 pub const API_SERVER_PORT: u16 = 6443;
-
-/// Returns why an object of this kind is left alone, which has another backend than Docker.
-pub(crate) fn not_in_containers(kind: &str) -> String {
-    format!("this {kind} has no spec.backend.docker: it is left to the simulated infrastructure")
-}

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use system_containers::{Balancers, Images, Runtime, Weight};
+use system_containers::balancer::Balancers;
+use system_containers::{Images, Runtime, Weight};
 use tokio::sync::OnceCell;
 
 /// What runs containers on this machine.
@@ -45,21 +46,24 @@ impl Nodes {
     /// # Errors
     /// Says what hinders containers on this machine, everything at once, and what to do.
     pub async fn parts(&self) -> Result<&Parts> {
-        self.0.parts.get_or_try_init(|| self.open()).await
+        self.0.parts.get_or_try_init(|| (self.0.open)()).await
     }
+}
 
-    async fn open(&self) -> Result<Parts> {
-        let parts = (self.0.open)().await?;
-        let findings = parts.runtime.preflight().await.context("this machine cannot be examined")?;
-        let obstacles: Vec<String> = findings
-            .iter()
-            .filter(|finding| finding.weight == Weight::Obstacle)
-            .map(|finding| format!("{}: {}", finding.what, finding.remedy))
-            .collect();
-        anyhow::ensure!(obstacles.is_empty(), "no node can run on this machine: {}", obstacles.join("; "));
-        for finding in findings.iter().filter(|finding| finding.weight == Weight::Warning) {
-            tracing::warn!("nodes on this machine: {}: {}", finding.what, finding.remedy);
-        }
-        Ok(parts)
+/// Checks that containers can run on this machine, and warns of what may hinder them.
+///
+/// # Errors
+/// Says everything that hinders them at once, with what to do.
+pub async fn check(runtime: &dyn Runtime) -> Result<()> {
+    let findings = runtime.preflight().await.context("this machine cannot be examined")?;
+    let obstacles: Vec<String> = findings
+        .iter()
+        .filter(|finding| finding.weight == Weight::Obstacle)
+        .map(|finding| format!("{}: {}", finding.what, finding.remedy))
+        .collect();
+    anyhow::ensure!(obstacles.is_empty(), "no node can run on this machine: {}", obstacles.join("; "));
+    for finding in findings.iter().filter(|finding| finding.weight == Weight::Warning) {
+        tracing::warn!("nodes on this machine: {}: {}", finding.what, finding.remedy);
     }
+    Ok(())
 }

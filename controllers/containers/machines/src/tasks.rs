@@ -33,7 +33,8 @@ pub(crate) struct Failed<S> {
     pub error: String,
     /// When it is tried again.
     pub again: DateTime<Utc>,
-    times: u32,
+    /// How often it has failed.
+    pub times: u32,
 }
 
 impl<S, R> Default for Progress<S, R> {
@@ -145,7 +146,11 @@ where
     pub async fn forget_all(&self, request: &Request) {
         let gone: BTreeSet<String> = {
             let machines = self.0.machines.lock();
-            machines.iter().filter(|(_, entry)| entry.request == *request).map(|(uid, _)| uid.clone()).collect()
+            machines
+                .iter()
+                .filter(|(_, entry)| entry.request == *request)
+                .map(|(uid, _)| uid.clone())
+                .collect()
         };
         for uid in gone {
             self.forget(&uid).await;

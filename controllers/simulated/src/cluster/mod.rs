@@ -12,8 +12,8 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::{is_deleting, label};
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, Objects, Outcome, Planned,
-    Request, Result,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, Objects, Outcome,
+    Planned, Request, Result,
 };
 use parking_lot::Mutex;
 use schemas::HasConditions;

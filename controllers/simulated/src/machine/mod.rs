@@ -14,8 +14,8 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::{annotation, label};
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned, Request, Result,
 };
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::{Cluster, Machine};

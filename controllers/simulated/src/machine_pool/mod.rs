@@ -12,8 +12,8 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::uid;
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result, owners,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned, Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachinePool;

@@ -24,9 +24,10 @@ impl DevClusterController {
         let now = self.manager.clock().now();
         let mut wanted = plan.wanted;
         let outcome = match &plan.configuration {
-            Some(configuration) => {
-                self.run(observed, configuration).await.map(|balancer| show(&mut wanted, &balancer, configuration))
-            }
+            Some(configuration) => self
+                .run(observed, configuration)
+                .await
+                .map(|balancer| show(&mut wanted, &balancer, configuration)),
             None => self.remove(observed).await.map(|()| deleting()),
         };
         let (condition, errors) = match outcome {
@@ -47,7 +48,8 @@ impl DevClusterController {
     async fn run(&self, observed: &Observed, configuration: &Configuration) -> anyhow::Result<Balancer> {
         let parts = self.nodes.parts().await?;
         let endpoint = observed.dev.spec.control_plane_endpoint.as_ref();
-        let address = endpoint.and_then(|endpoint| endpoint.host.as_deref()).and_then(|host| host.parse().ok());
+        let address =
+            endpoint.and_then(|endpoint| endpoint.host.as_deref()).and_then(|host| host.parse().ok());
         let ensured =
             parts.balancers.ensure(&observed.balancer, &observed.labels, address, configuration).await;
         ensured.context("Failed to create load balancer")

@@ -11,13 +11,13 @@ use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::object::label;
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Request, Result, conditions,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned, Request, Result, conditions,
 };
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 
-use crate::names::{CLUSTER_FINALIZER, not_in_containers};
+use crate::names::CLUSTER_FINALIZER;
 use crate::nodes::Nodes;
 use observe::{DevClusterController, Observed, facts, owner};
 use plan::Plan;
@@ -93,9 +93,9 @@ impl Planned for DevClusterController {
         &self.manager
     }
 
-    fn leaves(&self, dev: &DevCluster) -> Option<String> {
+    fn leaves(&self, dev: &DevCluster) -> Option<Left> {
         let backend = &dev.spec.backend;
-        (backend.docker.is_none() || backend.in_memory.is_some()).then(|| not_in_containers("DevCluster"))
+        (backend.docker.is_none() || backend.in_memory.is_some()).then_some(Left::ToAnotherHere)
     }
 
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the

@@ -94,7 +94,10 @@ impl Work {
                 steps::create(parts, &self.observed.wanted, &image).await
             }
             Step::Ready => steps::ready(parts, container()?).await,
-            Step::Import(image) => steps::import(parts, container()?, image).await,
+            Step::Import(image) => {
+                let (runtime, images) = (parts.runtime.as_ref(), parts.images.as_ref());
+                steps::import(runtime, images, container()?, image).await.map(|()| Done::Step)
+            }
             Step::Bootstrap => {
                 let script = self.script(parts.has_cgroups_v1)?;
                 steps::bootstrap(parts, &self.clock, container()?, &script, say).await

@@ -23,7 +23,8 @@ pub(super) fn read(secret: Option<&Secret>, name: &NamespacedName, host: &str) -
     let data = secret.data.as_ref();
     let value = data.and_then(|data| data.get("value"));
     let value = value.with_context(|| format!("Secret {name} has no key value"))?;
-    let format = data.and_then(|data| data.get("format")).map(|format| format.0.as_slice()).unwrap_or_default();
+    let format =
+        data.and_then(|data| data.get("format")).map(|format| format.0.as_slice()).unwrap_or_default();
     let format: Format = std::str::from_utf8(format)
         .with_context(|| format!("the key format of Secret {name} is not UTF-8"))?
         .parse()
@@ -35,7 +36,8 @@ pub(super) fn read(secret: Option<&Secret>, name: &NamespacedName, host: &str) -
 
 /// Returns what a node of this Kubernetes version needs on this machine.
 pub(super) fn options(has_cgroups_v1: bool, version: Option<&str>) -> NodeOptions {
-    let minor = version.and_then(|version| version.trim_start_matches('v').split('.').nth(1)?.parse::<u64>().ok());
+    let minor =
+        version.and_then(|version| version.trim_start_matches('v').split('.').nth(1)?.parse::<u64>().ok());
     // A version that cannot be read is taken for a new one.
     let knows_flag = minor.is_none_or(|minor| minor >= KNOWS_FLAG);
     NodeOptions { own_cgroup: true, cgroup_v1: has_cgroups_v1 && knows_flag }

@@ -15,19 +15,20 @@ use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::object::label;
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
-    Outcome, Planned, Queue, Request, Result, conditions, owners,
+    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
+    Objects, Outcome, Planned, Queue, Request, Result, conditions, owners,
 };
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
-use crate::names::{MACHINE_FINALIZER, not_in_containers};
+use crate::names::MACHINE_FINALIZER;
 use crate::nodes::Nodes;
 use crate::tasks::Tasks;
 use observe::DevMachineController;
 use observed::Observed;
 use plan::Plan;
+pub use steps::import;
 
 /// Number of DevMachines that are reconciled at the same time.
 const CONCURRENCY: usize = 32;
@@ -43,15 +44,16 @@ pub(crate) const CONTROLLER: Descriptor<Nodes> = Descriptor {
 fn start(manager: &Manager, nodes: &Nodes) {
     let objects = manager.objects::<DevMachine>();
     let secrets = manager.objects::<Secret>();
-    let (machines, clusters, dev_clusters) = (manager.objects(), manager.objects(), manager.objects());
+    let (machines, clusters) = (manager.objects(), manager.objects());
     let (of_cluster, of_secret) = (objects.clone(), objects.clone());
     let running = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&objects)
         .watches(&machines, of_machine)
-        .watches(&clusters, move |change: &Change<Cluster>| requests_of(&of_cluster.by_cluster(&change.name())))
-        .watches(&secrets, move |change| of_bootstrap_data(change, &of_secret))
-        .reads(&dev_clusters);
+        .watches(&clusters, move |change: &Change<Cluster>| {
+            requests_of(&of_cluster.by_cluster(&change.name()))
+        })
+        .watches(&secrets, move |change| of_bootstrap_data(change, &of_secret));
     let controller = DevMachineController {
         tasks: Tasks::new(manager, running.queue()),
         nodes: nodes.clone(),
@@ -59,7 +61,6 @@ fn start(manager: &Manager, nodes: &Nodes) {
         objects,
         machines,
         clusters,
-        dev_clusters,
         secrets,
     };
     watch_nodes(&controller, &running.queue());
@@ -79,7 +80,8 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
 
 /// Requests the machines of the Cluster of a Secret with bootstrap data.
 fn of_bootstrap_data(change: &Change<Secret>, machines: &Objects<DevMachine>) -> Vec<Request> {
-    let mut secrets = change.objects().filter(|secret| secret.data.iter().flatten().any(|(key, _)| key == "value"));
+    let mut secrets =
+        change.objects().filter(|secret| secret.data.iter().flatten().any(|(key, _)| key == "value"));
     let cluster = secrets.find_map(|secret| label(secret.as_ref(), engine::names::CLUSTER_NAME));
     let Some(cluster) = cluster else { return Vec::new() };
     requests_of(&machines.by_cluster(&NamespacedName::new(change.name().namespace, cluster)))
@@ -115,9 +117,9 @@ impl Planned for DevMachineController {
         &self.manager
     }
 
-    fn leaves(&self, dev: &DevMachine) -> Option<String> {
+    fn leaves(&self, dev: &DevMachine) -> Option<Left> {
         let backend = &dev.spec.backend;
-        (backend.docker.is_none() || backend.in_memory.is_some()).then(|| not_in_containers("DevMachine"))
+        (backend.docker.is_none() || backend.in_memory.is_some()).then_some(Left::ToAnotherHere)
     }
 
     /// Returns the Cluster of the Machine. Without an owner, the DevMachine waits until the Machine's controller sets the reference.

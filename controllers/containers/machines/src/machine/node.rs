@@ -14,7 +14,8 @@ pub(super) fn is_uninitialized(node: &Node) -> bool {
 
 /// Returns the Node with its provider ID, and without the taint for cloud providers; `None` if nothing is to be changed.
 pub(super) fn wanted(node: &Node, provider_id: &str) -> Option<Node> {
-    let has_id = node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).is_some_and(|id| !id.is_empty());
+    let has_id =
+        node.spec.as_ref().and_then(|spec| spec.provider_id.as_deref()).is_some_and(|id| !id.is_empty());
     if has_id && !is_uninitialized(node) {
         return None;
     }

@@ -8,7 +8,7 @@ use engine::object::{label, uid};
 use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::cluster::{Cluster, Machine};
-use schemas::infrastructure::{DevCluster, DevMachine};
+use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
 use super::data;
@@ -16,8 +16,8 @@ use super::observed::{Data, NodeState, Observed};
 use super::steps::{self, Done, Step, Wanted};
 use crate::container_name;
 use crate::names::{
-    CONTROL_PLANE_ROLE, LABEL_CLUSTER, LABEL_FAILURE_DOMAIN, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE, LABEL_UID,
-    PROVIDER_ID, WORKER_ROLE,
+    CONTROL_PLANE_ROLE, LABEL_CLUSTER, LABEL_FAILURE_DOMAIN, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE,
+    LABEL_UID, PROVIDER_ID, WORKER_ROLE,
 };
 use crate::nodes::{Nodes, Parts};
 use crate::tasks::Tasks;
@@ -27,7 +27,6 @@ pub(super) struct DevMachineController {
     pub objects: Objects<DevMachine>,
     pub machines: Objects<Machine>,
     pub clusters: Objects<Cluster>,
-    pub dev_clusters: Objects<DevCluster>,
     pub secrets: Objects<Secret>,
     pub tasks: Tasks<Step, Done>,
     pub nodes: Nodes,
@@ -50,8 +49,6 @@ impl DevMachineController {
             Ok(parts) => (None, find(parts, &dev, &name).await?),
             Err(error) => (Some(format!("{error:#}")), None),
         };
-        let reference = cluster.as_ref().and_then(|cluster| cluster.spec.infrastructure_ref.clone());
-        let in_namespace = |other: String| NamespacedName::new(name.namespace.as_str(), other);
         let mut wanted = wanted(&dev, machine.as_deref(), cluster.as_deref(), &name);
         if let (Ok(parts), None) = (&parts, &container) {
             avoid_others(parts, &mut wanted, uid(dev.as_ref())).await?;
@@ -59,7 +56,6 @@ impl DevMachineController {
         let progress = self.tasks.progress(uid(dev.as_ref()), &steps::start_of(container.as_ref()));
         let host = container.as_ref().map_or(wanted.name.as_str(), |container| &container.name).to_owned();
         Ok(Observed {
-            dev_cluster: reference.and_then(|reference| self.dev_clusters.get(&in_namespace(reference.name))),
             image: image(&dev, machine.as_deref()),
             data: self.data(&name, machine.as_deref(), &host),
             node: self.node(cluster.as_deref(), &host),
@@ -96,7 +92,8 @@ impl DevMachineController {
     }
 
     fn node(&self, cluster: Option<&Cluster>, name: &str) -> NodeState {
-        let Some(workload) = cluster.and_then(|cluster| self.manager.clusters().get(&NamespacedName::of(cluster)).ok())
+        let Some(workload) =
+            cluster.and_then(|cluster| self.manager.clusters().get(&NamespacedName::of(cluster)).ok())
         else {
             return NodeState::NotConnected;
         };
@@ -130,7 +127,12 @@ async fn avoid_others(parts: &Parts, wanted: &mut Wanted, uid: &str) -> Result<(
     Ok(())
 }
 
-fn wanted(dev: &DevMachine, machine: Option<&Machine>, cluster: Option<&Cluster>, name: &NamespacedName) -> Wanted {
+fn wanted(
+    dev: &DevMachine,
+    machine: Option<&Machine>,
+    cluster: Option<&Cluster>,
+    name: &NamespacedName,
+) -> Wanted {
     let cluster = cluster.and_then(|cluster| cluster.metadata.name.as_deref()).unwrap_or_default();
     let machine_name = machine.and_then(|machine| machine.metadata.name.as_deref()).unwrap_or(&name.name);
     let is_control_plane =

@@ -7,7 +7,7 @@ use engine::object::label;
 use k8s_openapi::api::core::v1::Node;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
-use schemas::infrastructure::{DevCluster, DevMachine};
+use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
 use super::steps::{Done, Step, Wanted};
@@ -24,8 +24,6 @@ pub(crate) struct Observed {
     pub machine: Option<Arc<Machine>>,
     /// Its Cluster.
     pub cluster: Option<Arc<Cluster>>,
-    /// The infrastructure of the Cluster.
-    pub dev_cluster: Option<Arc<DevCluster>>,
     /// What hinders containers on this machine.
     pub obstacle: Option<String>,
     /// Its container.

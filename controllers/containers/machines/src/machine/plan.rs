@@ -77,7 +77,11 @@ impl Planner<'_> {
         finalizer::remove(&mut self.plan.wanted, MACHINE_FINALIZER);
         if let Some(container) = &self.observed.container {
             self.plan.remove = Some(container.name.clone());
-            self.set(conditions::is_false(CONTAINER, "Deleting", format!("Removing container {}", container.name)));
+            self.set(conditions::is_false(
+                CONTAINER,
+                "Deleting",
+                format!("Removing container {}", container.name),
+            ));
         }
     }
 
@@ -109,7 +113,8 @@ impl Planner<'_> {
             (Some(container), _) if container.state == State::Paused => {
                 self.look_again(limits::INSPECT);
                 let name = &container.name;
-                let message = format!("Container {name} is paused: `firstlight nodes resume {name}` lets it go on");
+                let message =
+                    format!("Container {name} is paused: `firstlight nodes resume {name}` lets it go on");
                 self.wait(CONTAINER, "NotProvisioned", message)
             }
             (container, true) => {
@@ -307,7 +312,9 @@ fn ended(dev: &DevMachine, container: Option<&Container>) -> String {
         None => format!("{said}: it is gone. Delete the Machine, so that another takes its place"),
         Some(State::Stopped { error: Some(error), .. }) => format!("{said}: {error}"),
         Some(State::Stopped { code: Some(code), .. }) => {
-            format!("{said}: its init has ended with status {code}. `firstlight nodes start {name}` starts it again")
+            format!(
+                "{said}: its init has ended with status {code}. `firstlight nodes start {name}` starts it again"
+            )
         }
         Some(_) => format!("{said}. `firstlight nodes start {name}` starts it again"),
     }

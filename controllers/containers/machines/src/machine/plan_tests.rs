@@ -70,7 +70,6 @@ fn new() -> Observed {
         dev: dev(json!({})),
         machine: Some(machine(true)),
         cluster: Some(cluster(&[])),
-        dev_cluster: None,
         obstacle: None,
         container: None,
         wanted: Wanted {
@@ -151,7 +150,12 @@ fn the_steps_follow_one_after_the_other() {
         (new(), Some(image_step()), CONTAINER, "False/NotProvisioned Waiting for image kindest/node:v1.36.3"),
         (found, Some(Step::Create), CONTAINER, "False/NotProvisioned Creating container first-cp-1"),
         (running(&[]), Some(Step::Ready), GROUPS, "False/NotReady Waiting for cgroups ready (1 of 1)"),
-        (running(&[Step::Ready]), Some(import.clone()), IMAGES, "False/NotReady Pre-loading image web (1 of 1)"),
+        (
+            running(&[Step::Ready]),
+            Some(import.clone()),
+            IMAGES,
+            "False/NotReady Pre-loading image web (1 of 1)",
+        ),
         (
             running(&[Step::Ready, import]),
             Some(Step::Bootstrap),
@@ -217,7 +221,11 @@ fn a_bootstrap_that_failed_is_final_and_said() {
         let plan = plan(&ended_with(outcome), now());
         assert_eq!(said(&plan.wanted, BOOTSTRAP), format!("False/Failed {message}"));
         assert_eq!(plan.step, None);
-        assert!(said(&plan.wanted, "Ready").contains("* BootstrapCompleted: "), "{}", said(&plan.wanted, "Ready"));
+        assert!(
+            said(&plan.wanted, "Ready").contains("* BootstrapCompleted: "),
+            "{}",
+            said(&plan.wanted, "Ready")
+        );
     }
 }
 
@@ -240,10 +248,7 @@ fn bootstrap_data_that_cannot_be_used_is_named() {
     let mut observed = with(State::Running, &[Step::Ready]);
     observed.data = Data::Unusable("Secret default/x has no key value".to_owned());
     let plan = plan(&observed, now());
-    assert_eq!(
-        said(&plan.wanted, BOOTSTRAP),
-        "False/InvalidBootstrapData Secret default/x has no key value"
-    );
+    assert_eq!(said(&plan.wanted, BOOTSTRAP), "False/InvalidBootstrapData Secret default/x has no key value");
     assert_eq!(plan.step, None);
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
 use node_bootstrap::{Outcome, Place, Report};
-use system_containers::{Container, Exit, Image, Mount, Spec, State, run};
+use system_containers::{Container, Exit, Image, Images, Mount, Runtime, Spec, State, run};
 
 use crate::limits;
 use crate::nodes::Parts;
@@ -114,8 +114,11 @@ pub(super) async fn ready(parts: &Parts, name: &str) -> Result<Done> {
 }
 
 /// Imports an image into a node.
-pub(super) async fn import(parts: &Parts, name: &str, image: &str) -> Result<Done> {
-    let archive = parts.images.archive(image).await?;
+///
+/// # Errors
+/// The image is nowhere, or containerd refuses it.
+pub async fn import(runtime: &dyn Runtime, images: &dyn Images, name: &str, image: &str) -> Result<()> {
+    let archive = images.archive(image).await?;
     let mut stderr = Vec::new();
     let command = ["ctr", "--namespace=k8s.io", "images", "import", "-"];
     let exec = system_containers::Exec {
@@ -126,8 +129,8 @@ pub(super) async fn import(parts: &Parts, name: &str, image: &str) -> Result<Don
         stderr: Box::new(&mut stderr),
         time_limit: limits::IMPORT,
     };
-    match parts.runtime.exec(name, exec).await? {
-        Exit::Code(0) => Ok(Done::Step),
+    match runtime.exec(name, exec).await? {
+        Exit::Code(0) => Ok(()),
         Exit::Code(code) => {
             bail!("ctr images import exited with status: {code}: {}", last_line(&stderr))
         }
@@ -136,7 +139,13 @@ pub(super) async fn import(parts: &Parts, name: &str, image: &str) -> Result<Don
 }
 
 /// Runs a bootstrap, unless it was begun before, until its end. It goes on when this process ends, and is found again.
-pub(super) async fn bootstrap(parts: &Parts, clock: &Clock, name: &str, script: &str, say: Say) -> Result<Done> {
+pub(super) async fn bootstrap(
+    parts: &Parts,
+    clock: &Clock,
+    name: &str,
+    script: &str,
+    say: Say,
+) -> Result<Done> {
     let place = Place::default();
     loop {
         let report = status(parts, name, &place).await?;
@@ -165,12 +174,20 @@ async fn begin(parts: &Parts, name: &str, place: &Place, script: &str) -> Result
 }
 
 /// Runs a command that must succeed, and returns its output.
-async fn execute(parts: &Parts, name: &str, command: &[String], input: &[u8], limit: Duration) -> Result<Vec<u8>> {
+async fn execute(
+    parts: &Parts,
+    name: &str,
+    command: &[String],
+    input: &[u8],
+    limit: Duration,
+) -> Result<Vec<u8>> {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let ran = run(parts.runtime.as_ref(), name, &words, input, limit).await?;
     match ran.exit {
         Exit::Code(0) => Ok(ran.stdout),
-        Exit::Code(code) => bail!("a command in the node exited with status: {code}: {}", last_line(&ran.stderr)),
+        Exit::Code(code) => {
+            bail!("a command in the node exited with status: {code}: {}", last_line(&ran.stderr))
+        }
         Exit::TimedOut => bail!("a command in the node has not ended after {} s", limit.as_secs()),
     }
 }

@@ -1,0 +1,231 @@
+//! `firstlight nodes`: the nodes of clusters on this machine, and their load balancers.
+
+mod exec;
+mod list;
+mod load;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, Subcommand};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use node_runtime::Own;
+use system_containers::{Container, Runtime, State};
+
+use crate::data_directory::DataDirectory;
+use crate::nodes::{NodeOptions, NodeRuntime, Settings};
+use crate::options::{DirectoryOptions, OutputOptions};
+use crate::output::{say, tell};
+
+/// How long a node may take to end before it is killed.
+const GRACE: Duration = Duration::from_secs(20);
+/// The most bytes of a console that are printed.
+const CONSOLE: usize = 8 << 20;
+
+/// The commands of `firstlight nodes`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum NodesCommand {
+    /// List the nodes of this data directory: their clusters, addresses and states
+    List(ListOptions),
+    /// Print what a node has written to its console
+    Logs(NodeName),
+    /// Run a program in a node, as root
+    #[command(after_help = "Example:\n  firstlight nodes exec first-cp-x7k2m -- crictl ps")]
+    Exec(ExecOptions),
+    /// Freeze nodes
+    Pause(NodeNames),
+    /// Let frozen nodes go on
+    Resume(NodeNames),
+    /// Start nodes that have ended, for example with the machine
+    Start(NodeNames),
+    /// Stop nodes; their disks stay
+    Stop(NodeNames),
+    /// Remove nodes and everything that was made of this machine for them
+    ///
+    /// A machine of a Cluster is deleted with kubectl: then its Node is drained before. This command is for what nobody manages any more.
+    Delete(NodeNames),
+    /// Import container images into nodes, so that their Pods need no registry
+    #[command(after_help = "Example:\n  firstlight nodes load web:1 --container-images web.tar --cluster first")]
+    Load(LoadOptions),
+    /// Say what hinders nodes on this machine
+    Check(ListOptions),
+}
+
+/// Options of `nodes list`.
+#[derive(Debug, Clone, Args)]
+pub struct ListOptions {
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+    /// The option `-o`.
+    #[command(flatten)]
+    pub output: OutputOptions,
+}
+
+/// The name of a node.
+#[derive(Debug, Clone, Args)]
+pub struct NodeName {
+    /// Name of the node
+    #[arg(value_name = "NODE")]
+    pub name: String,
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// The names of nodes.
+#[derive(Debug, Clone, Args)]
+pub struct NodeNames {
+    /// Names of the nodes
+    #[arg(value_name = "NODE", required_unless_present_any = ["all", "cluster"])]
+    pub names: Vec<String>,
+    /// All nodes and load balancers
+    #[arg(long, conflicts_with_all = ["names", "cluster"])]
+    pub all: bool,
+    /// All nodes and the load balancer of the clusters of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "names")]
+    pub cluster: Option<String>,
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// Options of `nodes exec`.
+#[derive(Debug, Clone, Args)]
+pub struct ExecOptions {
+    /// Name of the node
+    #[arg(value_name = "NODE")]
+    pub name: String,
+    /// The program and its arguments
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub command: Vec<String>,
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// Options of `nodes load`.
+#[derive(Debug, Clone, Args)]
+pub struct LoadOptions {
+    /// Names of the images
+    #[arg(value_name = "IMAGE", required = true)]
+    pub images: Vec<String>,
+    /// Folder or archive with images: archives of `docker save`, OCI layouts and archives, bundles
+    #[arg(long, value_name = "PATH")]
+    pub container_images: Vec<PathBuf>,
+    /// Folder with mirrors and authorities of registries, in containerd's form: REGISTRY/hosts.toml
+    #[arg(long, value_name = "DIR")]
+    pub registry_hosts: Option<PathBuf>,
+    /// Only nodes of the clusters of this name
+    #[arg(long, value_name = "NAME")]
+    pub cluster: Option<String>,
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// Runs a command of `firstlight nodes`. It needs no server: nodes go on without one.
+///
+/// # Errors
+/// There is no such node, this process may not do it, or it fails; the error says why.
+pub async fn run(command: NodesCommand) -> Result<()> {
+    match command {
+        NodesCommand::List(options) => list::run(&options).await,
+        NodesCommand::Check(options) => list::check(&options).await,
+        NodesCommand::Logs(node) => logs(&node).await,
+        NodesCommand::Exec(options) => exec::run(&options).await,
+        NodesCommand::Load(options) => load::run(&options).await,
+        NodesCommand::Pause(nodes) => each(&nodes, "paused", async |own, name| own.pause(name).await).await,
+        NodesCommand::Resume(nodes) => each(&nodes, "resumed", async |own, name| own.resume(name).await).await,
+        NodesCommand::Start(nodes) => {
+            each(&nodes, "started", async |own, name| own.start(name).await.map(drop)).await
+        }
+        NodesCommand::Stop(nodes) => each(&nodes, "stopped", async |own, name| own.stop(name, GRACE).await).await,
+        NodesCommand::Delete(nodes) => each(&nodes, "deleted", async |own, name| own.remove(name).await).await,
+    }
+}
+
+/// Opens the runtime of a data directory.
+async fn open(options: &DirectoryOptions) -> Result<Own> {
+    settings(options, &[], None)?.runtime(&Clock::system(), &Random::system()).await
+}
+
+fn settings(
+    options: &DirectoryOptions,
+    images: &[PathBuf],
+    registry_hosts: Option<&PathBuf>,
+) -> Result<Settings> {
+    ensure!(
+        rustix::process::geteuid().is_root(),
+        "nodes on this machine are root's: run this command with sudo, and with the same data directory as the server"
+    );
+    let directory = DataDirectory::locate(options.data_dir.as_deref())?;
+    ensure!(
+        directory.path().is_dir(),
+        "{} does not exist: name the data directory of the server with --data-dir",
+        directory.path().display()
+    );
+    let options = NodeOptions { node_runtime: NodeRuntime::Own, node_network: None };
+    Ok(Settings::new(&directory, &options, images, registry_hosts))
+}
+
+/// Does something with each of these nodes. One that fails does not keep the others from it.
+async fn each(
+    nodes: &NodeNames,
+    done: &str,
+    act: impl AsyncFn(&Own, &str) -> Result<()>,
+) -> Result<()> {
+    let own = open(&nodes.directory).await?;
+    let mut failed = 0;
+    for name in names(&own, nodes).await? {
+        match act(&own, &name).await {
+            Ok(()) => say(&format!("{name} {done}\n"))?,
+            Err(error) => {
+                failed += 1;
+                tell(&format!("Error: {error:#}"));
+            }
+        }
+    }
+    ensure!(failed == 0, "{failed} nodes were not {done}");
+    Ok(())
+}
+
+async fn names(own: &Own, nodes: &NodeNames) -> Result<Vec<String>> {
+    let mut all = own.list(&BTreeMap::new()).await?;
+    if let Some(cluster) = &nodes.cluster {
+        all.retain(|container| list::cluster(container) == cluster);
+        ensure!(!all.is_empty(), "no node on this machine belongs to a cluster called {cluster}");
+    }
+    if nodes.all || nodes.cluster.is_some() {
+        return Ok(all.into_iter().map(|container| container.name).collect());
+    }
+    for name in &nodes.names {
+        if !all.iter().any(|container| container.name == *name) {
+            bail!("there is no node called {name}{}", known(&all));
+        }
+    }
+    Ok(nodes.names.clone())
+}
+
+/// Returns which nodes there are, for an error about one that is not.
+fn known(all: &[Container]) -> String {
+    let names: Vec<&str> = all.iter().map(|container| container.name.as_str()).collect();
+    match names.as_slice() {
+        [] => ": this data directory has none".to_owned(),
+        names => format!("; there are {}", names.join(", ")),
+    }
+}
+
+async fn logs(node: &NodeName) -> Result<()> {
+    let own = open(&node.directory).await?;
+    let container = own.inspect(&node.name).await?;
+    let container = container.with_context(|| format!("there is no node called {}", node.name))?;
+    if let State::Stopped { error: Some(error), .. } = &container.state {
+        tell(&format!("the last start of {} failed: {error}", node.name));
+    }
+    let console = own.console(&node.name, CONSOLE).await?;
+    say(&String::from_utf8_lossy(&console).replace('\r', ""))
+}
