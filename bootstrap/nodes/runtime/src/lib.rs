@@ -15,6 +15,6 @@ pub mod preflight;
 mod process;
 pub mod supervisor;
 
-pub use network::{Range, choose};
+pub use network::{Order, Range, choose};
 pub use own::{Options, Own};
 pub use system_containers::{Captured, Container, Exec, Exit, Init, Mount, Runtime, Spec, State, run};

@@ -1,7 +1,7 @@
 //! Pure functions.
 
 use node_runtime::groups::{Hierarchy, parse};
-use node_runtime::{Range, choose};
+use node_runtime::{Order, Range, choose};
 
 fn range(text: &str) -> Range {
     text.parse().unwrap()
@@ -69,9 +69,13 @@ fn addresses_are_given_in_order() {
     let network = range("192.168.1.8/29");
     let taken = ["192.168.1.10", "192.168.1.11"].map(|address| address.parse().unwrap());
     assert_eq!(network.gateway().to_string(), "192.168.1.9");
-    assert_eq!(network.free(None, &taken).unwrap().to_string(), "192.168.1.12");
+    let first = |taken: &[_], order| network.free(None, taken, order).map(|address| address.to_string());
+    assert_eq!(first(&taken, Order::Ascending).unwrap(), "192.168.1.12");
+    assert_eq!(first(&taken, Order::Descending).unwrap(), "192.168.1.14");
     let all: Vec<_> = (10..15).map(|last| [192, 168, 1, last].into()).collect();
-    assert!(network.free(None, &all).unwrap_err().to_string().contains("has no free address"));
+    for order in [Order::Ascending, Order::Descending] {
+        assert!(first(&all, order).unwrap_err().to_string().contains("has no free address"));
+    }
     for (address, is_free) in [
         ("192.168.1.12", true),
         ("192.168.1.10", false),
@@ -80,6 +84,10 @@ fn addresses_are_given_in_order() {
         ("192.168.1.15", false),
         ("192.168.1.16", false),
     ] {
-        assert_eq!(network.free(Some(address.parse().unwrap()), &taken).is_ok(), is_free, "{address}");
+        assert_eq!(
+            network.free(Some(address.parse().unwrap()), &taken, Order::Ascending).is_ok(),
+            is_free,
+            "{address}"
+        );
     }
 }

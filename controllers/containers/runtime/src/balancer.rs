@@ -145,6 +145,8 @@ impl Configuration {
                 "servers[{index}].name: it has {length} bytes, and must have 1 to {}",
                 limits::SERVER_NAME
             );
+            let is_plain = !name.chars().any(char::is_control);
+            ensure!(is_plain, "servers[{index}].name: {name:?} has characters that cannot be shown");
             let is_one = !address.is_unspecified() && !address.is_multicast() && !address.is_broadcast();
             ensure!(is_one, "servers[{index}].address: {address} is no address of a server ({name:?})");
             ensure!(server.port != 0, "servers[{index}].port: 0 is no port ({name:?})");

@@ -18,7 +18,7 @@ use rtnetlink::{Handle, LinkUnspec};
 
 pub(crate) use bridge::{connect, disconnect};
 pub(crate) use inside::configure;
-pub use range::{Range, choose};
+pub use range::{Order, Range, choose};
 
 /// The network of a data directory.
 #[derive(Clone, Debug)]

@@ -17,6 +17,15 @@ pub struct Range {
     pub length: u8,
 }
 
+/// The order in which the addresses of a range are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// From the lowest one.
+    Ascending,
+    /// From the highest one.
+    Descending,
+}
+
 /// Where ranges are looked for: neither Pods nor Services of usual clusters have these addresses.
 const CANDIDATES: Range = Range { address: Ipv4Addr::new(10, 93, 0, 0), length: 16 };
 /// The length of a range that was not asked for.
@@ -50,11 +59,11 @@ impl Range {
         Ipv4Addr::from((u32::from(self.address) & self.mask()) + 1)
     }
 
-    /// Returns the wanted address, or the first one that nobody has.
+    /// Returns the wanted address, or the first one in this order that nobody has.
     ///
     /// # Errors
     /// Somebody has the wanted one, or all are taken.
-    pub fn free(self, wanted: Option<Ipv4Addr>, taken: &[Ipv4Addr]) -> Result<Ipv4Addr> {
+    pub fn free(self, wanted: Option<Ipv4Addr>, taken: &[Ipv4Addr], order: Order) -> Result<Ipv4Addr> {
         let last = !self.mask() - 1;
         if let Some(wanted) = wanted {
             let is_usable = self.contains(wanted) && (2..=last).contains(&self.number(wanted));
@@ -64,7 +73,12 @@ impl Range {
         }
         let mut all =
             (2..=last).map(|number| Ipv4Addr::from((u32::from(self.address) & self.mask()) + number));
-        all.find(|address| !taken.contains(address)).with_context(|| {
+        let is_free = |address: &Ipv4Addr| !taken.contains(address);
+        let found = match order {
+            Order::Ascending => all.find(is_free),
+            Order::Descending => all.rfind(is_free),
+        };
+        found.with_context(|| {
             format!("the network {self} has no free address: remove containers, or use a larger range")
         })
     }

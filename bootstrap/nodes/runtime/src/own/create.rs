@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use pod_folders::Root;
 
 use super::{Folder, Own, Record, copy, image, record};
-use crate::network::{self, Range};
+use crate::network::{self, Order, Range};
 use crate::process::boot;
 use system_containers::{Container, Init, Spec};
 
@@ -41,8 +41,12 @@ impl Own {
         let folder = self.folder(&spec.name);
         let mut record = self.write_record(spec).await?;
         self.step("record");
-        let (image, volumes, target) = (PathBuf::from(&spec.image), spec.volumes.clone(), folder.clone());
-        let filled = tokio::task::spawn_blocking(move || fill(&image, &volumes, &target)).await;
+        let (spec, target) = (spec.clone(), folder.clone());
+        let filled = tokio::task::spawn_blocking(move || match spec.init {
+            Init::Balancer => make_folder(&target.root()),
+            _ => fill(Path::new(&spec.image), &spec.volumes, &target),
+        });
+        let filled = filled.await;
         filled.context("the copy was interrupted")??;
         self.step("volumes");
         record.prepared = Some(boot()?);
@@ -51,7 +55,7 @@ impl Own {
         let path = folder.path().to_owned();
         // Nobody waits until gigabytes are on the disk. Before that, the container lasts only until the machine loses power.
         tokio::task::spawn_blocking(move || make_durable(&path));
-        self.find(&spec.name)?.context("it was removed")
+        self.find(&record.spec.name)?.context("it was removed")
     }
 
     /// Takes an address and writes the record, before which there is nothing to remove.
@@ -62,11 +66,13 @@ impl Own {
         for name in self.names()? {
             taken.extend(self.folder(&name).read()?.map(|record| record.address));
         }
+        // A balancer that is lost and made again finds its address free: nobody else takes the last ones.
+        let order = if spec.init == Init::Balancer { Order::Descending } else { Order::Ascending };
         let record = Record {
             spec: spec.clone(),
             identity: self.identity.clone(),
             range,
-            address: range.free(spec.address, &taken)?,
+            address: range.free(spec.address, &taken, order)?,
             created: self.clock.now(),
             prepared: None,
             is_removing: false,
@@ -99,7 +105,7 @@ fn program(init: &Init) -> Option<&str> {
 /// Makes the folders of a container and copies its volumes.
 fn fill(image: &Path, volumes: &[String], folder: &Folder) -> Result<()> {
     for path in [folder.root(), folder.upper(), folder.work(), folder.private(""), folder.volumes()] {
-        fs::create_dir_all(&path).with_context(|| format!("cannot make the folder {}", path.display()))?;
+        make_folder(&path)?;
     }
     let found = fs::metadata(image).with_context(|| format!("cannot read {}", image.display()))?;
     // The root folder of an overlay has the owner and the mode of its upper folder.
@@ -113,6 +119,10 @@ fn fill(image: &Path, volumes: &[String], folder: &Folder) -> Result<()> {
             .with_context(|| format!("cannot copy the volume {volume} of the image: is the disk full?"))?;
     }
     Ok(())
+}
+
+fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).with_context(|| format!("cannot make the folder {}", path.display()))
 }
 
 /// The file that says that everything of a container is on the disk.

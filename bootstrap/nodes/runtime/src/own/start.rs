@@ -12,7 +12,7 @@ use super::lock::{self, Lock};
 use super::{Folder, Own, Record, create};
 use crate::process::boot;
 use crate::{limits, network, supervisor};
-use system_containers::{Container, State};
+use system_containers::{Container, Init, State};
 
 /// How long the supervisor may need besides what its parts may need.
 const GRACE: Duration = Duration::from_secs(10);
@@ -33,7 +33,9 @@ impl Own {
             State::Removing => bail!("its removal has begun: remove it, and create it again"),
             _ => {}
         }
-        let is_whole = record.prepared.as_ref() == Some(&boot()?) || create::is_durable(folder.path());
+        let has_files = record.spec.init != Init::Balancer;
+        let is_whole =
+            !has_files || record.prepared.as_ref() == Some(&boot()?) || create::is_durable(folder.path());
         ensure!(
             is_whole,
             "the machine was started anew before its files were on the disk, so they may be damaged: remove it, and create it again"

@@ -1,4 +1,4 @@
-//! The first process of a container, until it becomes the init of the image.
+//! The first process of a container, until it becomes the init of the image, or a balancer ([`balancer`]).
 //!
 //! It is outside of the container at first, except for its processes: it makes the other namespaces, waits for its link to the network, mounts,
 //! and leaves the machine. Its standard input is the conversation with the supervisor, which ends when the init runs.
@@ -17,7 +17,7 @@ use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::watch::block_on;
-use super::{console, mounts};
+use super::{balancer, console, mounts};
 use crate::groups::{Groups, Version};
 use crate::network;
 use crate::own::{Folder, Record};
@@ -30,24 +30,30 @@ const ONE: [&str; 2] = ["systemd.unified_cgroup_hierarchy=0", "systemd.legacy_sy
 /// The lists of name servers of this machine; the second one has those behind systemd-resolved.
 const RESOLV: [&str; 2] = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 
-/// Becomes the init of a container. Returns only if something fails.
+/// What the first process becomes.
+enum Becoming {
+    Program(Command),
+    Balancer,
+}
+
+/// Becomes the init of a container. Returns the exit code if something fails, or if it was a balancer that has ended.
 pub(super) fn run(path: &Path) -> i32 {
     let supervisor = std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
-    if let Ok(supervisor) = supervisor {
-        // Closed by `exec`.
-        let error = match start(&Folder::new(path), &supervisor) {
-            Ok(mut command) => {
-                let program = command.get_program().to_owned();
-                anyhow!(command.exec()).context(format!("cannot run {} of the image", program.display()))
-            }
-            Err(error) => error,
-        };
-        super::complain(&supervisor, &error);
-    }
+    let Ok(supervisor) = supervisor else { return 1 };
+    let error = match start(&Folder::new(path), &supervisor) {
+        Ok(Becoming::Balancer) => return balancer::run(supervisor),
+        Ok(Becoming::Program(mut command)) => {
+            let program = command.get_program().to_owned();
+            // It closes the conversation.
+            anyhow!(command.exec()).context(format!("cannot run {} of the image", program.display()))
+        }
+        Err(error) => error,
+    };
+    super::complain(&supervisor, &error);
     1
 }
 
-fn start(folder: &Folder, supervisor: &UnixStream) -> Result<Command> {
+fn start(folder: &Folder, supervisor: &UnixStream) -> Result<Becoming> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("cannot be bound to the supervisor")?;
     rustix::process::setsid().context("cannot make a session")?;
     let mut lines = BufReader::new(supervisor);
@@ -75,11 +81,17 @@ fn start(folder: &Folder, supervisor: &UnixStream) -> Result<Command> {
     listen()?;
     block_on(network::configure(record.range, record.address))?;
     rustix::system::sethostname(record.spec.name.as_bytes()).context("cannot set the host name")?;
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+    if record.spec.init == Init::Balancer {
+        balancer::allow_ports();
+        mounts::enter_empty(folder, &record)?;
+        attach(&terminal_file)?;
+        return Ok(Becoming::Balancer);
+    }
     write_private(folder, &record)?;
     mounts::enter(folder, &record, &groups, &terminal)?;
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     attach(&terminal_file)?;
-    Ok(command(&record.spec, groups.version()))
+    Ok(Becoming::Program(command(&record.spec, groups.version())))
 }
 
 /// Makes the terminal the standard input and output.

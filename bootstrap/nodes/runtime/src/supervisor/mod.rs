@@ -1,9 +1,10 @@
 //! The processes of this program beside the server, which are this program started again under another name:
 //!
 //! - the supervisor ([`mod@watch`]), one for each container that runs. It stays outside of the container, in its own session and control group.
-//! - the first process of a container ([`init`]), which becomes the container's init.
+//! - the first process of a container ([`init`]), which becomes the container's init, or goes on as a balancer ([`balancer`]).
 //! - the parent of a program that is run in a container, and that program before it is one ([`exec`]).
 
+mod balancer;
 mod console;
 mod exec;
 mod init;

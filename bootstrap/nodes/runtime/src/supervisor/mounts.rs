@@ -3,7 +3,7 @@
 //! The image decides what its paths mean, so each place is opened as the container would see it, and never by a path of this machine.
 
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -69,6 +69,21 @@ pub(super) fn enter(folder: &Folder, record: &Record, groups: &Groups, terminal:
 }
 
 /// Mounts the image with the changes of the container above it.
+/// Makes an empty folder the root folder of this process, in which there is nothing but what it was given.
+pub(super) fn enter_empty(folder: &Folder, record: &Record) -> Result<()> {
+    separate()?;
+    let cannot = "cannot mount an empty root folder";
+    let options = [("mode", "755"), ("nr_inodes", "64"), ("size", "64k")];
+    let place = found(&folder.root())?;
+    let mounted = Mounted::new("tmpfs", &options, HARMLESS)?.attach(place).context(cannot)?;
+    let root = Root::from(mounted.as_fd().try_clone_to_owned().context(cannot)?);
+    for mount in &record.spec.mounts {
+        given(&root, &mount.source, &mount.target, mount.read_only)?;
+    }
+    mounted.make_read_only().context("cannot make the root folder read-only")?;
+    mounts::switch(&root)
+}
+
 fn overlay(folder: &Folder, record: &Record) -> Result<Root> {
     let image = Path::new(&record.spec.image);
     let cannot = || format!("cannot mount the image {} (overlayfs)", image.display());

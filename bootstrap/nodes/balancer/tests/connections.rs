@@ -1,0 +1,130 @@
+//! Connections: forwarded, distributed, counted, and ended.
+
+use std::collections::BTreeMap;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::world::{Api, World, of, within};
+
+#[tokio::test]
+async fn both_directions_are_forwarded_and_end_for_themselves() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 10).await;
+    let (mut client, name) = world.served().await;
+    assert_eq!(name, "one");
+    assert_eq!(client.ask("hello").await.unwrap(), "hello");
+    let count = 5_000_000;
+    client.0.write_all(format!("send {count}\n").as_bytes()).await.unwrap();
+    // The client has nothing more to say, and the answer arrives whole.
+    client.0.shutdown().await.unwrap();
+    let mut answer = Vec::new();
+    within(client.0.read_to_end(&mut answer)).await.unwrap();
+    assert_eq!(answer.len(), count + "bye".len());
+    assert!(answer.ends_with(b"xbye"));
+    world.until("the end of the connection", |status| status.connections == 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_ends_is_seen_by_its_server() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 10).await;
+    let (client, _) = world.served().await;
+    assert_eq!(of(&world.status().await, "one").connections, 1);
+    drop(client);
+    world.until("the end", |status| status.connections == 0 && of(status, "one").connections == 0).await;
+}
+
+#[tokio::test]
+async fn the_server_with_the_fewest_connections_is_next() {
+    let (one, two, three) = (Api::new("one").await, Api::new("two").await, Api::new("three").await);
+    let world = World::new(&[&one, &two, &three], 100).await;
+    world.until_healthy(3).await;
+    let mut clients = Vec::new();
+    let mut counts = BTreeMap::<String, usize>::new();
+    for _ in 0..12 {
+        let (client, name) = world.served().await;
+        clients.push(client);
+        *counts.entry(name).or_default() += 1;
+    }
+    assert!(counts.len() == 3 && counts.values().all(|count| *count == 4), "{counts:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_drains_gets_connections_only_if_no_other_takes_them() {
+    let (old, new) = (Api::new("old").await, Api::new("new").await);
+    let world = World::with(vec![old.draining(), new.server()], 100).await;
+    world.until_healthy(2).await;
+    let mut kept = Vec::new();
+    for _ in 0..5 {
+        let (client, name) = world.served().await;
+        assert_eq!(name, "new");
+        kept.push(client);
+    }
+    new.stop().await;
+    assert_eq!(world.served().await.1, "old");
+    world.configure(vec![old.draining()]).await;
+    assert_eq!(world.served().await.1, "old");
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_until_one_ends() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 3).await;
+    world.until_healthy(1).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(world.served().await.0);
+    }
+    let mut waiting = world.connect().await;
+    waiting.0.write_all(b"name\n").await.unwrap();
+    // The others still have their server.
+    for client in &mut clients {
+        assert_eq!(client.ask("still").await.unwrap(), "still");
+    }
+    let status = world.status().await;
+    assert_eq!((status.connections, status.most_connections), (3, 3));
+    assert_eq!(of(&status, "one").connections, 3);
+    assert_eq!(waiting.0.try_read(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    clients.pop();
+    assert_eq!(within(waiting.0.read_u8()).await.unwrap(), b'o');
+}
+
+#[tokio::test]
+async fn many_connections_are_served_at_once() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    let most = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, most).unwrap();
+    let (one, two) = (Api::new("one").await, Api::new("two").await);
+    let world = World::new(&[&one, &two], 1000).await;
+    world.until_healthy(2).await;
+    let mut clients = Vec::new();
+    for _ in 0..1000 {
+        clients.push(world.served().await.0);
+    }
+    let status = world.status().await;
+    assert_eq!(status.connections, 1000);
+    assert_eq!((of(&status, "one").connections, of(&status, "two").connections), (500, 500));
+    for client in &mut clients {
+        assert_eq!(client.ask("hello").await.unwrap(), "hello");
+    }
+    drop(clients);
+    world.until("the end of all", |status| status.connections == 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_up_nobody_else() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 10).await;
+    let (mut slow, _) = world.served().await;
+    let count = 64 << 20;
+    slow.0.write_all(format!("send {count}\n").as_bytes()).await.unwrap();
+    let (mut other, _) = world.served().await;
+    for _ in 0..100 {
+        assert_eq!(other.ask("hello").await.unwrap(), "hello");
+    }
+    let (mut piece, mut read) = (vec![0; 1 << 20], 0);
+    while read < count {
+        read += within(slow.0.read(&mut piece)).await.unwrap();
+    }
+    assert_eq!(slow.ask("still").await.unwrap(), "still");
+}
