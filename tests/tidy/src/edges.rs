@@ -61,6 +61,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("node-bootstrap", &["schemas", "engine"], "bootstrap data is text, and reading it needs no I/O"),
     ("system-containers", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-runtime", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
+    ("node-balancer", &["schemas", "engine"], "a balancer knows connections, not what is in them"),
     ("kubelet", &["store", "registry", "serving"], "a kubelet knows a client, never the store"),
     ("metal-data", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     (

@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::world::{World, busybox, spec, text, wait_for};
 
 /// The steps of a creation, of a start (by the server and by the supervisor), and of a removal.
-const CREATE: [&str; 3] = ["record", "volumes", "prepared"];
-const START: [&str; 9] =
+pub const CREATE: [&str; 3] = ["record", "volumes", "prepared"];
+pub const START: [&str; 9] =
     ["network", "supervised", "supervisor", "groups", "spawned", "named", "grouped", "unshared", "connected"];
-const STARTED: &str = "started";
+pub const STARTED: &str = "started";
 const REMOVE: [&str; 5] = ["removing", "killed", "released", "removed", "disconnected"];
 
 #[test]

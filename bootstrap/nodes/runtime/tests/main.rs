@@ -6,6 +6,7 @@
     reason = "a test ends where something is not as it must be"
 )]
 
+mod balancers;
 mod collisions;
 mod exec;
 mod images;

@@ -138,6 +138,16 @@ impl World {
         !self.data().join("end-at").exists()
     }
 
+    /// Does something in the network of these namespaces.
+    pub fn inside<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        let network = fs::File::open(format!("/proc/{}/ns/net", self.keeper.id())).unwrap();
+        let work = move || {
+            nix::sched::setns(network, nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
+            work()
+        };
+        std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+    }
+
     pub fn machine(&self) -> Machine {
         let identity = fs::read_to_string(self.data().join("identity")).unwrap_or_default();
         let read = |path: String| (path.clone(), fs::read_to_string(path).unwrap_or_default());
@@ -145,7 +155,8 @@ impl World {
             ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "fs/file-max", "fs/nr_open"];
         let mut settings: Vec<_> = machine.iter().map(|name| read(format!("/proc/sys/{name}"))).collect();
         settings.push(("forward".to_owned(), self.run("cat", &["/proc/sys/net/ipv4/ip_forward"])));
-        let entries = fs::read_dir(self.data().join("containers")).into_iter().flatten().flatten();
+        let folders = ["containers", "balancers"].map(|name| fs::read_dir(self.data().join(name)));
+        let entries = folders.into_iter().flatten().flatten().flatten();
         Machine {
             mounts: fs::read_to_string(format!("/proc/{}/mounts", self.keeper.id())).unwrap(),
             links: self.run("ip", &["-o", "addr"]),
@@ -161,6 +172,7 @@ impl Drop for World {
     fn drop(&mut self) {
         // What a test that failed has left must not stay on the machine.
         for data in fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {
+            fs::remove_file(data.path().join("end-at")).ok();
             for container in fs::read_dir(data.path().join("containers")).into_iter().flatten().flatten() {
                 self.server_at(&data.path(), &["remove", container.file_name().to_str().unwrap()], b"");
             }

@@ -7,14 +7,17 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context as Poll, Poll as Ready};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use node_balancer::Contained;
 use node_runtime::{Exec, Exit, Options, Own, Runtime, Spec, supervisor};
 use rustix::process::{Signal, getpid, kill_process};
+use system_containers::balancer::{Balancers, Configuration};
 use tokio::io::AsyncWrite;
 
 fn main() -> Result<()> {
@@ -65,7 +68,26 @@ async fn run() -> Result<i32> {
         "remove" => own.remove(name).await?,
         "tables" => print!("{}", tables()?),
         "preflight" => print(&own.preflight().await?)?,
+        "balance" | "balancer" | "unbalance" => return balance(own, data, verb, name, rest.get(1)).await,
         other => bail!("unknown verb {other}"),
+    }
+    Ok(0)
+}
+
+/// `balance NAME [ADDRESS]` reads a configuration, `balancer NAME` inspects, and `unbalance NAME` removes.
+async fn balance(own: Own, data: &str, verb: &str, name: &str, address: Option<&String>) -> Result<i32> {
+    let balancers = Contained::new(Arc::new(own), data)?;
+    match verb {
+        "balance" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text)?;
+            let configuration: Configuration = serde_json::from_str(&text)?;
+            let labels = BTreeMap::from([("for".to_owned(), name.to_owned())]);
+            let address = address.map(|address| address.parse()).transpose()?;
+            print(&balancers.ensure(name, &labels, address, &configuration).await?)?;
+        }
+        "balancer" => print(&balancers.inspect(name).await?)?,
+        _ => balancers.remove(name).await?,
     }
     Ok(0)
 }
