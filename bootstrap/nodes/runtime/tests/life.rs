@@ -161,6 +161,23 @@ fn no_process_of_ours_is_in_the_control_groups_of_a_container() {
 }
 
 #[test]
+fn no_file_that_the_server_has_inherited_is_open_in_a_container() {
+    let Some(world) = World::new() else { return };
+    let pid = world.create_and_start("one")["pid"].to_string();
+    let files = |process: &str| {
+        let entries = fs::read_dir(format!("/proc/{process}/fd")).unwrap().flatten();
+        entries.filter_map(|entry| fs::read_link(entry.path()).ok()).collect::<Vec<_>>()
+    };
+    let state = fs::read_to_string(world.data().join("containers/one/state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    for process in [pid, state["supervisor"]["pid"].to_string()] {
+        let left = files(&process);
+        assert!(!left.contains(&Path::new("/etc/passwd").to_owned()), "{left:?}");
+    }
+    assert_eq!(world.shell("one", "ls /proc/self/fd | wc -l"), "4\n", "the list itself is the fourth");
+}
+
+#[test]
 fn a_supervisor_is_in_no_group_of_the_server() {
     let Some(world) = World::new() else { return };
     world.create_and_start("one");

@@ -49,12 +49,25 @@ pub fn run_with_steps(steps: Steps) {
     let mut arguments = std::env::args_os();
     let name = arguments.next().unwrap_or_default();
     let path = |argument: Option<OsString>| PathBuf::from(argument.unwrap_or_default());
+    if [SUPERVISOR, INIT, EXEC, EXEC_INSIDE].iter().any(|own| name == *own) {
+        close_inherited();
+    }
     match name.to_str() {
         Some(SUPERVISOR) => std::process::exit(watch::run(&path(arguments.next()), steps)),
         Some(INIT) => std::process::exit(init::run(&path(arguments.next()))),
         Some(EXEC) => std::process::exit(exec::run()),
         Some(EXEC_INSIDE) => std::process::exit(exec::run_inside()),
         _ => {}
+    }
+}
+
+/// Closes all files but the standard input and outputs: whoever has started the server may have left some open, which no container may have.
+fn close_inherited() {
+    let entries = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers: Vec<i32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| *number > 2) {
+        // That of the list itself is closed already.
+        nix::unistd::close(number).ok();
     }
 }
 
