@@ -27,18 +27,11 @@ pub(super) fn allow_ports() {
     fs::write(PORTS, "0").ok();
 }
 
-/// Runs the balancer, and returns its exit code.
-pub(super) fn run(supervisor: UnixStream) -> i32 {
-    let mut supervisor = Some(supervisor);
-    let Err(error) = balance(&mut supervisor) else { return 0 };
-    match supervisor {
-        Some(supervisor) => super::complain(supervisor, &error),
-        None => super::complain(std::io::stderr(), &error),
-    }
-    1
-}
-
-fn balance(supervisor: &mut Option<UnixStream>) -> Result<()> {
+/// Runs the balancer until it is asked to end. The conversation with the supervisor ends when it listens.
+///
+/// # Errors
+/// It cannot give up its rights, its configuration cannot be used, or it cannot listen.
+pub(super) fn run(supervisor: &mut Option<UnixStream>) -> Result<()> {
     let opened = node_balancer::open(Path::new(FOLDER))?;
     renounce()?;
     // The kernel has forgotten it with the change of the user.
@@ -48,7 +41,6 @@ fn balance(supervisor: &mut Option<UnixStream>) -> Result<()> {
         let ended = poll(&mut [PollFd::new(supervisor, PollFlags::IN)], Some(&now));
         ensure!(ended.is_ok_and(|ended| ended == 0), "the supervisor has ended");
     }
-    // The end of the conversation says that it listens.
     opened.run(|| drop(supervisor.take()))
 }
 

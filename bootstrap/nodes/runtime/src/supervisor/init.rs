@@ -41,7 +41,7 @@ pub(super) fn run(path: &Path) -> i32 {
     let supervisor = std::io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     let Ok(supervisor) = supervisor else { return 1 };
     let error = match start(&Folder::new(path), &supervisor) {
-        Ok(Becoming::Balancer) => return balancer::run(supervisor),
+        Ok(Becoming::Balancer) => return balance(supervisor),
         Ok(Becoming::Program(mut command)) => {
             let program = command.get_program().to_owned();
             // It closes the conversation.
@@ -50,6 +50,17 @@ pub(super) fn run(path: &Path) -> i32 {
         Err(error) => error,
     };
     super::complain(&supervisor, &error);
+    1
+}
+
+/// Becomes a balancer, and returns its exit code.
+fn balance(supervisor: UnixStream) -> i32 {
+    let mut supervisor = Some(supervisor);
+    let Err(error) = balancer::run(&mut supervisor) else { return 0 };
+    match supervisor {
+        Some(supervisor) => super::complain(supervisor, &error),
+        None => super::complain(std::io::stderr(), &error),
+    }
     1
 }
 
