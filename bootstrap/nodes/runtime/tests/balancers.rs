@@ -176,6 +176,19 @@ fn one_that_was_killed_at_any_step_is_completed_or_removed() {
 }
 
 #[test]
+fn it_ends_with_its_supervisor_and_is_started_again() {
+    let Some(world) = World::new() else { return };
+    let address = make(&world, "lb");
+    let pid = world.ask(&["inspect", "lb"], b"")["pid"].to_string();
+    let state = fs::read_to_string(world.data().join("containers/lb/state.json")).unwrap();
+    let state: Value = serde_json::from_str(&state).unwrap();
+    world.run("kill", &["-9", &state["supervisor"]["pid"].to_string()]);
+    // The kernel forgets the bond when a process changes its user.
+    wait_for("its end", || !Path::new("/proc").join(&pid).exists());
+    assert_eq!(make(&world, "lb"), address);
+}
+
+#[test]
 fn it_has_no_rights_and_sees_nothing() {
     let Some(world) = World::new() else { return };
     make(&world, "lb");
