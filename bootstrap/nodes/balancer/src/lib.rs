@@ -16,6 +16,7 @@ pub mod limits;
 mod listen;
 mod pool;
 mod process;
+mod shares;
 mod status;
 
 pub use choice::{Candidate, order};

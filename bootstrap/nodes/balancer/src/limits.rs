@@ -43,3 +43,8 @@ pub const PROBES: u32 = 3;
 pub fn connections(files: u64) -> usize {
     usize::try_from(files.saturating_sub(OTHER_FILES) / 2).unwrap_or(CONNECTIONS).clamp(1, CONNECTIONS)
 }
+
+/// Returns how many of all connections one client may have: half of them. A Pod that opens thousands leaves room for other nodes.
+pub fn share(connections: usize) -> usize {
+    (connections / 2).max(1)
+}

@@ -10,7 +10,20 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::forward::forward;
 use crate::pool::Pool;
+use crate::shares::Shares;
 use crate::{limits, process};
+
+/// The connections that may still be accepted, also after the port has changed.
+pub(crate) struct Free {
+    connections: Arc<Semaphore>,
+    shares: Arc<Shares>,
+}
+
+impl Free {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { connections: Arc::new(Semaphore::new(most)), shares: Shares::of(most) }
+    }
+}
 
 /// Where connections are accepted.
 pub(crate) struct Listening {
@@ -19,16 +32,18 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Listens on a port of all addresses. Each connection takes one of `free`; where there is none, connections wait in the queue of the kernel.
-    pub(crate) async fn open(port: u16, pool: &Arc<Pool>, free: &Arc<Semaphore>) -> Result<Self> {
+    /// Listens on a port of all addresses. Where none is free, connections wait in the queue of the kernel.
+    /// One beyond the share of its client is closed.
+    pub(crate) async fn open(port: u16, pool: &Arc<Pool>, free: &Free) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await;
         let listener = listener.with_context(|| format!("port: cannot listen on port {port}"))?;
-        let accepts = tokio::spawn(accept(listener, pool.clone(), free.clone()));
+        let accepts =
+            tokio::spawn(accept(listener, pool.clone(), free.connections.clone(), free.shares.clone()));
         Ok(Self { port, _accepts: AbortOnDropHandle::new(accepts) })
     }
 }
 
-async fn accept(listener: TcpListener, pool: Arc<Pool>, free: Arc<Semaphore>) {
+async fn accept(listener: TcpListener, pool: Arc<Pool>, free: Arc<Semaphore>, shares: Arc<Shares>) {
     let mut was_full = false;
     loop {
         let is_full = free.available_permits() == 0;
@@ -39,11 +54,13 @@ async fn accept(listener: TcpListener, pool: Arc<Pool>, free: Arc<Semaphore>) {
         // Nobody closes it.
         let Ok(permit) = free.clone().acquire_owned().await else { return };
         match listener.accept().await {
-            Ok((client, _)) => {
+            Ok((client, from)) => {
+                // Dropped, it is closed.
+                let Some(share) = shares.take(from.ip()) else { continue };
                 let pool = pool.clone();
                 tokio::spawn(async move {
                     forward(client, pool).await;
-                    drop(permit);
+                    drop((permit, share));
                 });
             }
             Err(error) => {

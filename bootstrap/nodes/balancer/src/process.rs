@@ -11,12 +11,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::check::Checks;
 use crate::folder::Stamp;
-use crate::listen::Listening;
+use crate::listen::{Free, Listening};
 use crate::pool::Pool;
 use crate::{folder, limits, status};
 
@@ -64,7 +63,7 @@ impl Opened {
         let configuration = folder::read(&self.folder)?;
         let (port, servers) = (configuration.port, configuration.servers.len());
         let pool = Pool::new(configuration, Checks::new()?, most);
-        let free = Arc::new(Semaphore::new(most));
+        let free = Free::new(most);
         let listening = Listening::open(port, &pool, &free).await?;
         say(&format!("listening on port {port} for {servers} servers, with at most {most} connections"));
         let asked = tokio::net::UnixListener::from_std(self.status).context("cannot wait for the kernel")?;
@@ -90,7 +89,7 @@ struct Serving {
     /// By this, the configuration is known that was read last.
     used: Option<Stamp>,
     pool: Arc<Pool>,
-    free: Arc<Semaphore>,
+    free: Free,
     listening: Listening,
 }
 

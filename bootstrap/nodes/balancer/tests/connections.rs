@@ -69,24 +69,49 @@ async fn a_server_that_drains_gets_connections_only_if_no_other_takes_them() {
 #[tokio::test]
 async fn connections_beyond_the_limit_wait_until_one_ends() {
     let one = Api::new("one").await;
-    let world = World::new(&[&one], 3).await;
+    let world = World::new(&[&one], 4).await;
     world.until_healthy(1).await;
     let mut clients = Vec::new();
-    for _ in 0..3 {
-        clients.push(world.served().await.0);
+    for number in [1, 1, 2, 2] {
+        let mut client = world.connect_from(number).await;
+        assert_eq!(client.ask("name").await.unwrap(), "one");
+        clients.push(client);
     }
-    let mut waiting = world.connect().await;
+    let mut waiting = world.connect_from(3).await;
     waiting.0.write_all(b"name\n").await.unwrap();
     // The others still have their server.
     for client in &mut clients {
         assert_eq!(client.ask("still").await.unwrap(), "still");
     }
     let status = world.status().await;
-    assert_eq!((status.connections, status.most_connections), (3, 3));
-    assert_eq!(of(&status, "one").connections, 3);
+    assert_eq!((status.connections, status.most_connections), (4, 4));
+    assert_eq!(of(&status, "one").connections, 4);
     assert_eq!(waiting.0.try_read(&mut [0; 8]).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     clients.pop();
     assert_eq!(within(waiting.0.read_u8()).await.unwrap(), b'o');
+}
+
+#[tokio::test]
+async fn one_client_does_not_get_all_connections() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 6).await;
+    world.until_healthy(1).await;
+    let mut clients = Vec::new();
+    for _ in 0..3 {
+        clients.push(world.served().await.0);
+    }
+    for _ in 0..10 {
+        assert_eq!(world.connect().await.ask("name").await, None, "it has its share");
+    }
+    for _ in 0..2 {
+        let mut other = world.connect_from(2).await;
+        assert_eq!(other.ask("name").await.unwrap(), "one");
+        clients.push(other);
+    }
+    assert_eq!(world.status().await.connections, 5);
+    clients.remove(0);
+    world.until("the end of one", |status| status.connections == 4).await;
+    assert_eq!(world.served().await.1, "one");
 }
 
 #[tokio::test]
@@ -95,7 +120,7 @@ async fn many_connections_are_served_at_once() {
     let most = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, most).unwrap();
     let (one, two) = (Api::new("one").await, Api::new("two").await);
-    let world = World::new(&[&one, &two], 1000).await;
+    let world = World::new(&[&one, &two], 2000).await;
     world.until_healthy(2).await;
     let mut clients = Vec::new();
     for _ in 0..1000 {

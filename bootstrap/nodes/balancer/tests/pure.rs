@@ -53,6 +53,13 @@ fn connections_leave_room_for_other_files() {
 }
 
 #[test]
+fn a_client_has_half_of_the_connections() {
+    for (connections, expected) in [(1, 1), (2, 1), (3, 1), (4, 2), (limits::CONNECTIONS, 4096)] {
+        assert_eq!(limits::share(connections), expected, "{connections}");
+    }
+}
+
+#[test]
 fn a_configuration_that_cannot_be_used_is_refused_by_its_field() {
     let server = |name: &str, address: &str, port: u16| Server {
         name: name.to_owned(),

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use system_containers::balancer::{Configuration, Health, Server, ServerStatus, Status};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
@@ -78,7 +78,14 @@ impl World {
     }
 
     pub async fn connect(&self) -> Client {
-        Client(TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await.unwrap())
+        self.connect_from(1).await
+    }
+
+    /// Connects as another client.
+    pub async fn connect_from(&self, number: u8) -> Client {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((Ipv4Addr::new(127, 0, 0, number), 0).into()).unwrap();
+        Client(socket.connect((Ipv4Addr::LOCALHOST, self.port).into()).await.unwrap())
     }
 
     /// Connects, and returns the connection and the name of the server that has it.
