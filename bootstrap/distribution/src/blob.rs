@@ -12,12 +12,23 @@ use crate::client::{Purpose, Session};
 use crate::limits;
 use crate::retry::Failure;
 
+/// Is told how many bytes of a blob are there.
+pub type Received<'a> = &'a (dyn Fn(u64) + Send + Sync);
+
 impl Session<'_> {
     /// Fetches a blob to `path`, unless it is there undamaged. The file appears only when it is whole, verified, and on the disk.
     ///
     /// # Errors
     /// The registry does not have it, sends something else again and again, or the disk is full.
     pub async fn download(&self, blob: &Descriptor, path: &Path) -> Result<()> {
+        self.download_with(blob, path, &|_| ()).await
+    }
+
+    /// The same, and tells `received` how many bytes of the blob are there whenever some have come.
+    ///
+    /// # Errors
+    /// As [`Self::download`].
+    pub async fn download_with(&self, blob: &Descriptor, path: &Path, received: Received<'_>) -> Result<()> {
         // Whatever an earlier process left: a disk that lost power may have a name without its content.
         if verified(path, blob).await? {
             return Ok(());
@@ -25,7 +36,7 @@ impl Session<'_> {
         ensure!(blob.size <= limits::BLOB, "{}: it has more than {} bytes", blob.digest, limits::BLOB);
         let part = path.with_extension("part");
         let fetched = self.client.retried(async || {
-            self.receive(blob, &part).await?;
+            self.receive(blob, &part, received).await?;
             match verified(&part, blob).await.map_err(Failure::Lasting)? {
                 true => Ok(()),
                 false => {
@@ -39,7 +50,7 @@ impl Session<'_> {
     }
 
     /// Receives what is missing of a blob.
-    async fn receive(&self, blob: &Descriptor, part: &Path) -> Result<(), Failure> {
+    async fn receive(&self, blob: &Descriptor, part: &Path, received: Received<'_>) -> Result<(), Failure> {
         let mut file = files::append(part, 0o600).map_err(Failure::Lasting)?;
         let mut length = file.seek(SeekFrom::End(0)).map_err(full)?;
         if length > blob.size {
@@ -72,6 +83,7 @@ impl Session<'_> {
                 return Err(Failure::Passing(anyhow!("more comes than {} bytes", blob.size)));
             }
             file.write_all(&bytes).map_err(full)?;
+            received(length);
         }
         if length < blob.size {
             return Err(Failure::Passing(anyhow!("it ends after {length} of {} bytes", blob.size)));

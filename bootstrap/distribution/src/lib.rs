@@ -14,6 +14,7 @@ mod manifest;
 mod retry;
 mod transport;
 
+pub use blob::Received;
 pub use body::Pace;
 pub use client::{Client, Report, Session};
 pub use credentials::{Credentials, Login};

@@ -26,13 +26,15 @@ impl Session<'_> {
     /// # Errors
     /// The registry does not have it, it is for other platforms only, or something is damaged.
     pub async fn image(&self, tag: Option<&str>, digest: Option<&Digest>) -> Result<Image> {
-        let (descriptor, document) = self.manifest(tag, digest).await?;
+        let (descriptor, content, document) = self.manifest(tag, digest).await?;
         let config = document.config.context("it has no config")?;
-        let content = self.small(&config).await.context("the config")?;
+        let read = self.small(&config).await.context("the config")?;
         Ok(Image {
             manifest: descriptor.digest,
+            media_type: descriptor.media_type,
+            document: content.to_vec(),
             id: config.digest,
-            config: content.to_vec(),
+            config: read.to_vec(),
             layers: document.layers,
         })
     }
@@ -42,7 +44,7 @@ impl Session<'_> {
     /// # Errors
     /// The registry does not have it, or it is damaged.
     pub async fn artifact(&self, tag: &str) -> Result<Artifact> {
-        let (descriptor, document) = self.manifest(Some(tag), None).await?;
+        let (descriptor, _, document) = self.manifest(Some(tag), None).await?;
         Ok(Artifact { manifest: descriptor.digest, layers: document.layers })
     }
 
@@ -83,7 +85,11 @@ impl Session<'_> {
     }
 
     /// Finds the manifest for this machine, below the indexes that contain it.
-    async fn manifest(&self, tag: Option<&str>, digest: Option<&Digest>) -> Result<(Descriptor, Document)> {
+    async fn manifest(
+        &self,
+        tag: Option<&str>,
+        digest: Option<&Digest>,
+    ) -> Result<(Descriptor, Bytes, Document)> {
         let (mut reference, mut purpose) = match (digest, tag) {
             (Some(digest), _) => (digest.to_string(), Purpose::Pull),
             (None, Some(tag)) => (tag.to_owned(), Purpose::Resolve),
@@ -94,7 +100,7 @@ impl Session<'_> {
             let (descriptor, content) = self.document(purpose, &reference, wanted.as_ref()).await?;
             let document = Document::parse(&descriptor, &content).with_context(|| reference.clone())?;
             if !descriptor.is_index() {
-                return Ok((descriptor, document));
+                return Ok((descriptor, content, document));
             }
             let child = Platforms::own().choose(&document.manifests)?;
             wanted = Some(child.digest);

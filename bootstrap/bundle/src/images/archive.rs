@@ -24,6 +24,10 @@ pub struct Archive {
 pub struct Image {
     /// The digest of the manifest.
     pub manifest: Digest,
+    /// The media type of the manifest.
+    pub media_type: String,
+    /// The manifest itself, a JSON document.
+    pub document: Vec<u8>,
     /// The digest of the config.
     pub id: Digest,
     /// The config, a JSON document.
@@ -109,6 +113,13 @@ impl Archive {
                 .context("the config is missing")?,
         };
         ensure!(Digest::of(&content) == config.digest, "{}: the config is damaged", config.digest);
-        Ok(Image { manifest: manifest.digest, id: config.digest, config: content, layers: document.layers })
+        Ok(Image {
+            manifest: manifest.digest,
+            media_type: manifest.media_type.clone(),
+            document: self.bytes(manifest).unwrap_or_default().to_vec(),
+            id: config.digest,
+            config: content,
+            layers: document.layers,
+        })
     }
 }

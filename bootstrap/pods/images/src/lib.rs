@@ -4,8 +4,11 @@
 //! Nobody has checked what an image contains. Its layers are verified by their digests while they are unpacked, and nothing in them reaches
 //! a file outside of the image's own root folder ([`Root`]).
 
+mod attributes;
 mod config;
+mod extension;
 mod layer;
+pub mod layout;
 pub mod limits;
 mod locks;
 mod name;
@@ -16,10 +19,12 @@ mod store;
 mod sums;
 mod unpack;
 
+pub use attributes::is_kept_attribute;
 pub use config::{Config, User};
 pub use distribution::{Client, Credentials, Hosts, Pace};
 pub use name::Name;
 pub use pod_folders::Root;
-pub use registries::{Policy, Registries};
-pub use sources::Sources;
-pub use store::{Store, Unpacked};
+pub use registries::{Policy, Progress, Registries, Told};
+pub use sources::{Sources, SourcesState};
+pub use store::{Contents, Store, Unpacked};
+pub use unpack::unpack_tree;

@@ -10,6 +10,7 @@ use bundle::{Descriptor, Digest, Image};
 use distribution::{Client, Credentials, Session};
 use tokio::sync::Semaphore;
 
+use crate::layout;
 use crate::limits;
 use crate::locks::Locks;
 use crate::name::Name;
@@ -26,6 +27,27 @@ pub enum Policy {
     /// Before each start; only what has changed is pulled.
     Always,
 }
+
+/// How far a pull is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Layers come.
+    Pulling {
+        /// The number of the layer that comes, beginning with 1.
+        layer: usize,
+        /// The number of layers.
+        layers: usize,
+        /// The bytes of all layers that are there.
+        received: u64,
+        /// The bytes of all layers.
+        bytes: u64,
+    },
+    /// All layers are there, and are unpacked.
+    Unpacking,
+}
+
+/// Is told how far a pull is.
+pub type Told<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
 /// Registries from which images are pulled: each image by one of its Pods at a time, and a limited number of images at once.
 pub struct Registries {
@@ -58,6 +80,21 @@ impl Registries {
         policy: Policy,
         credentials: &Credentials,
     ) -> Result<Unpacked> {
+        self.pull_with(store, name, policy, credentials, &|_| ()).await
+    }
+
+    /// The same, and tells `progress` how far it is.
+    ///
+    /// # Errors
+    /// As [`Self::pull`].
+    pub async fn pull_with(
+        &self,
+        store: &Store,
+        name: &Name,
+        policy: Policy,
+        credentials: &Credentials,
+        progress: Told<'_>,
+    ) -> Result<Unpacked> {
         let key = name.to_string();
         let own = self.names.lock(&key).await;
         if policy == Policy::IfNotPresent
@@ -65,15 +102,13 @@ impl Registries {
         {
             return Ok(known);
         }
-        let turn = self.turns.acquire().await.context("the server ends")?;
         let folder = store.scratch().join(FOLDER).join(Digest::of(key.as_bytes()).hex());
-        let fetched = self.fetch(store, name, credentials, &folder);
-        let fetched = tokio::time::timeout(self.longest, fetched).await;
-        let image = fetched.map_err(|_| {
-            let (repository, longest) = (&name.reference.repository, self.longest);
-            anyhow!("{repository} did not come within {longest:?}; the next pull goes on with what came")
-        })??;
-        drop(turn);
+        let fetch = async |session: &Session<'_>, image: &Image| match store.has(&image.id).await {
+            true => Ok(()),
+            false => layers(session, image, &folder, progress).await,
+        };
+        let image = self.fetch(name, credentials, fetch).await?;
+        progress(Progress::Unpacking);
         let (store, name, names) = (store.clone(), name.clone(), self.names.clone());
         let unpacked = tokio::task::spawn_blocking(move || {
             let unpacked = store.unpack_layers(&image, &|layer| open(&folder, layer))?;
@@ -86,31 +121,65 @@ impl Registries {
         unpacked.await.context("the image was not unpacked")?
     }
 
-    /// Finds an image and fetches its layers to `folder`, unless its filesystem is there.
-    async fn fetch(
+    /// Pulls an image as an OCI image layout, which [`crate::Sources`] reads, unless `folder` has it. It has these names there. Who wants the same
+    /// image meanwhile waits, as for [`Self::pull`].
+    ///
+    /// # Errors
+    /// As [`Self::pull`].
+    pub async fn pull_layout(
         &self,
-        store: &Store,
         name: &Name,
         credentials: &Credentials,
         folder: &Path,
-    ) -> Result<Image> {
-        let session = self.client.session(&name.reference.repository, credentials)?;
-        let image = session.image(name.reference.tag.as_deref(), name.digest.as_ref()).await?;
-        // An image that cannot run here is not fetched.
-        checked(&image)?;
-        if !store.has(&image.id).await {
-            layers(&session, &image, folder).await?;
+        names: &[String],
+    ) -> Result<()> {
+        let _own = self.names.lock(&name.to_string()).await;
+        if folder.join(layout::INDEX).exists() {
+            return Ok(());
         }
-        Ok(image)
+        let blobs = folder.join(layout::BLOBS);
+        let fetch =
+            async |session: &Session<'_>, image: &Image| layers(session, image, &blobs, &|_| ()).await;
+        let image = self.fetch(name, credentials, fetch).await?;
+        layout::complete(folder, &image, names)
+    }
+
+    /// Finds an image, and calls `layers` with it when it is its turn. Both have a time.
+    async fn fetch(
+        &self,
+        name: &Name,
+        credentials: &Credentials,
+        layers: impl AsyncFnOnce(&Session<'_>, &Image) -> Result<()>,
+    ) -> Result<Image> {
+        let _turn = self.turns.acquire().await.context("the server ends")?;
+        let repository = &name.reference.repository;
+        let fetch = async {
+            let session = self.client.session(repository, credentials)?;
+            let image = session.image(name.reference.tag.as_deref(), name.digest.as_ref()).await?;
+            // An image that cannot run here is not fetched.
+            checked(&image)?;
+            layers(&session, &image).await?;
+            Ok(image)
+        };
+        let longest = self.longest;
+        let late =
+            || anyhow!("{repository} did not come within {longest:?}; the next pull goes on with what came");
+        tokio::time::timeout(longest, fetch).await.map_err(|_| late())?
     }
 }
 
-async fn layers(session: &Session<'_>, image: &Image, folder: &Path) -> Result<()> {
+async fn layers(session: &Session<'_>, image: &Image, folder: &Path, progress: Told<'_>) -> Result<()> {
     let bytes = image.layers.iter().fold(0u64, |sum, layer| sum.saturating_add(layer.size));
     ensure!(bytes <= limits::BYTES, "its layers have {bytes} bytes, more than {}", limits::BYTES);
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    for layer in &image.layers {
-        session.download(layer, &folder.join(layer.digest.hex())).await?;
+    let mut before = 0;
+    for (at, layer) in image.layers.iter().enumerate() {
+        let received = |received| {
+            let layers = image.layers.len();
+            progress(Progress::Pulling { layer: at + 1, layers, received: before + received, bytes });
+        };
+        session.download_with(layer, &folder.join(layer.digest.hex()), &received).await?;
+        before += layer.size;
     }
     Ok(())
 }

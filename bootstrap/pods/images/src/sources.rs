@@ -1,5 +1,6 @@
 //! Where images are found: folders and archives of this machine.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +13,10 @@ use crate::name::Name;
 pub struct Sources {
     paths: Vec<PathBuf>,
 }
+
+/// What [`Sources::state`] returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourcesState(Vec<(PathBuf, Option<[i64; 4]>)>);
 
 impl Sources {
     /// Returns the sources at `paths`: archives of images, OCI image layouts, and folders that contain such archives and layouts.
@@ -47,6 +52,23 @@ impl Sources {
             (_, []) => bail!("the image {name} is not in {}", places.join(", ")),
             (_, reasons) => bail!("the image {name} is not in {}; {}", places.join(", "), reasons.join("; ")),
         }
+    }
+
+    /// Returns a value that is another one when something was added to the sources, removed or replaced: reading all of them takes long.
+    pub fn state(&self) -> SourcesState {
+        let all = self.archives().unwrap_or_else(|_| self.paths.clone());
+        SourcesState(
+            all.into_iter()
+                .map(|path| {
+                    let index = path.join("index.json");
+                    let found = std::fs::metadata(&index).or_else(|_| std::fs::metadata(&path)).ok();
+                    let facts = found.map(|found| {
+                        [found.mtime(), found.mtime_nsec(), found.size() as i64, found.ino() as i64]
+                    });
+                    (path, facts)
+                })
+                .collect(),
+        )
     }
 
     /// Returns all archives and image layouts, in the order of the paths and then of their names.

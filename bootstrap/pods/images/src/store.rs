@@ -25,10 +25,20 @@ use crate::unpack::Layers;
 #[derive(Debug, Clone)]
 pub struct Store {
     folder: PathBuf,
+    contents: Contents,
     /// The images that are being unpacked, by their digests.
     unpacking: Locks,
     /// The images whose filesystems this process has unpacked or verified.
     verified: Arc<Mutex<BTreeSet<Digest>>>,
+}
+
+/// What is kept of the files of images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contents {
+    /// What the processes of a Pod need, who may run without root: no devices and pipes, no set-user-ID bits, no extended attributes and no times.
+    Processes,
+    /// Everything that a whole system needs, which runs as root. Only root can unpack it, and only root can reach it.
+    System,
 }
 
 /// An image whose filesystem is complete.
@@ -54,15 +64,34 @@ impl Store {
     /// # Errors
     /// The folder cannot be read or written.
     pub fn open(folder: &Path) -> Result<Self> {
+        Self::open_for(folder, Contents::Processes)
+    }
+
+    /// The same, and says what is kept of the files of images.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_for(folder: &Path, contents: Contents) -> Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
+
         let cannot = || format!("cannot use the folder of images {}", folder.display());
         fs::create_dir_all(folder).with_context(cannot)?;
+        if contents == Contents::System {
+            // The images have programs that make everybody root who can start them.
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).with_context(cannot)?;
+        }
         for entry in fs::read_dir(folder).with_context(cannot)? {
             let entry = entry.with_context(cannot)?;
             if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                 discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
             }
         }
-        Ok(Self { folder: folder.to_owned(), unpacking: Locks::default(), verified: Arc::default() })
+        Ok(Self {
+            folder: folder.to_owned(),
+            contents,
+            unpacking: Locks::default(),
+            verified: Arc::default(),
+        })
     }
 
     /// Returns the folder for temporary files.
@@ -158,7 +187,7 @@ impl Store {
                 unfinished.with_context(|| format!("cannot make a folder in {}", self.folder.display()))?;
             let unfinished = unfinished.keep();
             let name = unfinished.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let filled = fill(&unfinished, image, &config, open).and_then(|()| {
+            let filled = self.fill(&unfinished, image, &config, open).and_then(|()| {
                 Sums::of(&unfinished)?.keep(&self.folder, &image.id)?;
                 files::publish_folder(&unfinished, &root)
             });
@@ -170,6 +199,25 @@ impl Store {
             self.verified.lock().insert(image.id);
         }
         Ok(Unpacked { id: image.id, root, config })
+    }
+
+    fn fill(&self, folder: &Path, image: &Image, config: &Config, open: &Open<'_>) -> Result<()> {
+        use std::os::unix::fs::PermissionsExt;
+
+        let cannot = || format!("cannot use {}", folder.display());
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).with_context(cannot)?;
+        let root = Root::open(folder)?;
+        let mut layers = Layers::new(&root, self.contents);
+        let mut left = limits::BYTES;
+        for (layer, content) in image.layers.iter().zip(&config.layers) {
+            let apply = || -> Result<u64> {
+                let blob = open(layer)?;
+                let (_, length) = verified(blob, layer, content, left, |content| layers.apply(content))?;
+                Ok(length)
+            };
+            left -= described(layer, apply)?;
+        }
+        layers.finish()
     }
 }
 
@@ -186,25 +234,6 @@ pub(crate) fn checked(image: &Image) -> Result<Config> {
         image.layers.len()
     );
     Ok(config)
-}
-
-fn fill(folder: &Path, image: &Image, config: &Config, open: &Open<'_>) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let cannot = || format!("cannot use {}", folder.display());
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).with_context(cannot)?;
-    let root = Root::open(folder)?;
-    let mut layers = Layers::new(&root);
-    let mut left = limits::BYTES;
-    for (layer, content) in image.layers.iter().zip(&config.layers) {
-        let apply = || -> Result<u64> {
-            let blob = open(layer)?;
-            let (_, length) = verified(blob, layer, content, left, |content| layers.apply(content))?;
-            Ok(length)
-        };
-        left -= described(layer, apply)?;
-    }
-    Ok(())
 }
 
 fn described<T>(layer: &Descriptor, apply: impl FnOnce() -> Result<T>) -> Result<T> {

@@ -68,6 +68,7 @@ fn folder(opened: OwnedFd, path: &str, text: &mut String) -> Result<()> {
                 let target = fs::readlinkat(&opened, &name, Vec::new()).with_context(|| below.clone())?;
                 format!("{target:?}")
             }
+            FileType::CharacterDevice | FileType::BlockDevice => found.st_rdev.to_string(),
             _ => String::new(),
         };
         let (mode, user, group) = (found.st_mode, found.st_uid, found.st_gid);

@@ -1,17 +1,21 @@
 //! Applies the archive of one layer to a root folder, by the rules of the OCI image specification: entries replace what lower layers have,
 //! and whiteouts remove it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use pod_folders::{Root, list, names, remove, type_of};
-use rustix::fs::{self, AtFlags, FileType, Gid, Mode, OFlags, Uid};
-use tar::{Archive, EntryType, Header, PaxExtensions};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use tar::{Archive, EntryType, Header};
 
+use crate::attributes::{Facts, set, set_time};
+use crate::extension::Extension;
 use crate::limits;
+use crate::store::Contents;
 
 const WHITEOUT: &str = ".wh.";
 const OPAQUE: &str = ".wh..wh..opq";
@@ -19,21 +23,30 @@ const OPAQUE: &str = ".wh..wh..opq";
 /// Applies layers to a root folder.
 pub(crate) struct Layers<'a> {
     root: &'a Root,
-    /// Whether the files get the owners that the layers name, which only root can do.
-    owners: bool,
+    contents: Contents,
     entries: usize,
-}
-
-/// What the entries before a header say about it.
-#[derive(Default)]
-struct Extension {
-    path: Option<Vec<u8>>,
-    link: Option<Vec<u8>>,
+    /// The times of folders, which every file that is made in them changes.
+    times: BTreeMap<String, i64>,
 }
 
 impl<'a> Layers<'a> {
-    pub(crate) fn new(root: &'a Root) -> Self {
-        Self { root, owners: rustix::process::geteuid().is_root(), entries: 0 }
+    pub(crate) fn new(root: &'a Root, contents: Contents) -> Self {
+        Self { root, contents, entries: 0, times: BTreeMap::new() }
+    }
+
+    /// Completes the folder after the last layer.
+    ///
+    /// # Errors
+    /// A folder cannot be changed.
+    pub(crate) fn finish(self) -> Result<()> {
+        for (path, time) in &self.times {
+            let (above, name) = path.rsplit_once('/').unwrap_or((".", path));
+            let Some(parent) = self.root.folder(above)? else { continue };
+            if type_of(parent.as_fd(), name)? == Some(FileType::Directory) {
+                set_time(&parent, name, *time).with_context(|| path.clone())?;
+            }
+        }
+        Ok(())
     }
 
     /// Applies the uncompressed archive of the next layer.
@@ -54,18 +67,17 @@ impl<'a> Layers<'a> {
             if extension.read(&header, &mut entry).with_context(|| name.clone())? {
                 continue;
             }
-            let link = std::mem::take(&mut extension).link;
-            let link = link.or_else(|| header.link_name_bytes().map(|link| link.into_owned()));
-            self.entry(&header, &path, link, &mut entry, &mut made).with_context(|| name.clone())?;
+            let told = std::mem::take(&mut extension);
+            self.entry(&header, &path, told, &mut entry, &mut made).with_context(|| name.clone())?;
         }
         Ok(())
     }
 
     fn entry(
-        &self,
+        &mut self,
         header: &Header,
         path: &[u8],
-        link: Option<Vec<u8>>,
+        told: Extension,
         content: &mut dyn Read,
         made: &mut BTreeSet<String>,
     ) -> Result<()> {
@@ -79,8 +91,15 @@ impl<'a> Layers<'a> {
             ensure!(!hidden.is_empty() && hidden != "." && hidden != "..", "the whiteout names nothing");
             return remove(parent.as_fd(), hidden);
         }
-        self.write(header, &parent, name, link, content)?;
-        made.insert(parts.join("/"));
+        self.write(header, &parent, name, &told, content)?;
+        let path = parts.join("/");
+        if header.entry_type() == EntryType::Directory && self.contents == Contents::System {
+            self.times.insert(
+                path.clone(),
+                header.mtime().ok().and_then(|time| i64::try_from(time).ok()).unwrap_or_default(),
+            );
+        }
+        made.insert(path);
         Ok(())
     }
 
@@ -89,7 +108,7 @@ impl<'a> Layers<'a> {
         header: &Header,
         parent: &OwnedFd,
         name: &str,
-        link: Option<Vec<u8>>,
+        told: &Extension,
         content: &mut dyn Read,
     ) -> Result<()> {
         let kind = header.entry_type();
@@ -98,52 +117,37 @@ impl<'a> Layers<'a> {
         if !stays {
             remove(parent.as_fd(), name)?;
         }
-        // Set-user-ID programs are not honoured (no_new_privs), so their bits are left out.
-        let mode = Mode::from_raw_mode(header.mode().context("the mode is no number")? & 0o1777);
+        let link = || {
+            let link = told.link.clone().or_else(|| header.link_name_bytes().map(|link| link.into_owned()));
+            link.context("the link has no target")
+        };
         match kind {
-            EntryType::Directory => {
-                // A folder must stay writable for its owner, who adds the files in it.
-                let mode = mode | Mode::RWXU;
-                if !stays {
-                    fs::mkdirat(parent, name, mode).context("cannot be made")?;
-                }
-                fs::chmodat(parent, name, mode, AtFlags::empty()).context("its mode cannot be set")?;
-            }
+            EntryType::Directory if stays => {}
+            // The files in it are added before it gets its mode.
+            EntryType::Directory => fs::mkdirat(parent, name, Mode::RWXU).context("cannot be made")?,
             EntryType::Regular | EntryType::Continuous => {
                 let flags =
                     OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let file = fs::openat(parent, name, flags, mode).context("cannot be made")?;
-                let mut file = File::from(file);
+                let file = fs::openat(parent, name, flags, Mode::RUSR | Mode::WUSR);
+                let mut file = File::from(file.context("cannot be made")?);
                 io::copy(content, &mut file).context("cannot be written")?;
-                fs::fchmod(&file, mode).context("its mode cannot be set")?;
             }
-            EntryType::Symlink => {
-                let target = link.context("the link has no target")?;
-                fs::symlinkat(target, parent, name).context("the link cannot be made")?;
+            EntryType::Symlink => fs::symlinkat(link()?, parent, name).context("the link cannot be made")?,
+            EntryType::Link => return self.hard_link(parent, name, &link()?),
+            EntryType::Char | EntryType::Block | EntryType::Fifo => {
+                // Those of a Pod are made by the shim, if at all.
+                if self.contents == Contents::Processes {
+                    return Ok(());
+                }
+                device(header, parent, name)?;
             }
-            EntryType::Link => return self.hard_link(parent, name, link),
-            // Devices and pipes are made by the shim, if at all.
-            EntryType::Char | EntryType::Block | EntryType::Fifo => return Ok(()),
             other => bail!("entries of type {other:?} are not supported"),
         }
-        self.own(header, parent, name)
+        set(&Facts { header, told, contents: self.contents }, parent, name)
     }
 
-    fn own(&self, header: &Header, parent: &OwnedFd, name: &str) -> Result<()> {
-        if !self.owners {
-            return Ok(());
-        }
-        let number = |number: io::Result<u64>| number.ok().and_then(|number| u32::try_from(number).ok());
-        let user = number(header.uid()).context("its owner is no number")?;
-        let group = number(header.gid()).context("its group is no number")?;
-        let (user, group) = (Uid::from_raw(user), Gid::from_raw(group));
-        fs::chownat(parent, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW)
-            .context("its owner cannot be set")
-    }
-
-    fn hard_link(&self, parent: &OwnedFd, name: &str, link: Option<Vec<u8>>) -> Result<()> {
-        let target = link.context("the link has no target")?;
-        let parts = parts(&target).context("its target leads out of the image")?;
+    fn hard_link(&self, parent: &OwnedFd, name: &str, target: &[u8]) -> Result<()> {
+        let parts = parts(target).context("its target leads out of the image")?;
         let (last, _) = parts.split_last().context("the link has no target")?;
         let text = parts.join("/");
         self.root.existing(&text).with_context(|| format!("its target {text} does not exist"))?;
@@ -153,50 +157,28 @@ impl<'a> Layers<'a> {
     }
 }
 
-impl Extension {
-    /// Reads an entry that only extends the next header; returns whether it was one.
-    fn read(&mut self, header: &Header, content: &mut impl Read) -> Result<bool> {
-        let kind = header.entry_type();
-        let is_extension = matches!(
-            kind,
-            EntryType::GNULongName | EntryType::GNULongLink | EntryType::XHeader | EntryType::XGlobalHeader
-        );
-        if !is_extension {
-            return Ok(false);
-        }
-        let mut bytes = Vec::new();
-        content.take(limits::EXTENSION + 1).read_to_end(&mut bytes).context("it is cut off")?;
-        ensure!(
-            bytes.len() as u64 <= limits::EXTENSION,
-            "its header has more than {} bytes",
-            limits::EXTENSION
-        );
-        let text = |mut bytes: Vec<u8>| {
-            bytes.truncate(bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()));
-            Some(bytes)
-        };
-        match kind {
-            EntryType::GNULongName => self.path = text(bytes),
-            EntryType::GNULongLink => self.link = text(bytes),
-            EntryType::XHeader => self.records(&bytes)?,
-            _ => {}
-        }
-        Ok(true)
-    }
+/// Unpacks the archive of a whole system to an empty folder, with everything that [`Contents::System`] keeps.
+///
+/// # Errors
+/// As of a layer: an entry is damaged, its path or link leads out of the folder, or it cannot be written. The message names the entry.
+pub fn unpack_tree(archive: &mut dyn Read, folder: &Path) -> Result<()> {
+    let root = Root::open(folder)?;
+    let mut layers = Layers::new(&root, Contents::System);
+    layers.apply(archive)?;
+    layers.finish()
+}
 
-    fn records(&mut self, bytes: &[u8]) -> Result<()> {
-        for record in PaxExtensions::new(bytes) {
-            let record = record.context("its PAX records are damaged")?;
-            match record.key_bytes() {
-                b"path" => self.path = Some(record.value_bytes().to_vec()),
-                b"linkpath" => self.link = Some(record.value_bytes().to_vec()),
-                b"size" => bail!("files of more than 8 GiB are not supported"),
-                key if key.starts_with(b"GNU.sparse.") => bail!("sparse files are not supported"),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
+/// Makes a device or a pipe.
+fn device(header: &Header, parent: &OwnedFd, name: &str) -> Result<()> {
+    let number = |number: io::Result<Option<u32>>| number.ok().flatten().unwrap_or_default();
+    let device = fs::makedev(number(header.device_major()), number(header.device_minor()));
+    let kind = match header.entry_type() {
+        EntryType::Char => FileType::CharacterDevice,
+        EntryType::Block => FileType::BlockDevice,
+        _ => FileType::Fifo,
+    };
+    fs::mknodat(parent, name, kind, Mode::RUSR | Mode::WUSR, device)
+        .context("the device cannot be made: only root with CAP_MKNOD can do that")
 }
 
 /// Removes everything in a folder that this layer did not make.

@@ -4,4 +4,5 @@
 mod archives;
 mod hostile;
 mod pulled;
+mod system;
 mod unpacked;

@@ -6,6 +6,7 @@ pub mod balancer;
 mod finding;
 mod images;
 pub mod limits;
+pub mod program;
 mod runtime;
 mod spec;
 

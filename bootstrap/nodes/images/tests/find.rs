@@ -1,0 +1,88 @@
+//! Where an image is looked for, in which order, and how often.
+
+use std::fs;
+
+use bundle::Digest;
+use system_containers::Images;
+use test_registry::Registry;
+
+use super::world::{Machine, config, layer, layout, node};
+
+fn put(registry: &Registry, tag: &str) -> Digest {
+    let layer = layer(&node());
+    registry.with(|state| test_registry::image(state, &format!("node:{tag}"), &config(&layer), &[&layer]))
+}
+
+#[tokio::test]
+async fn an_image_is_pulled_once_and_told() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    let digest = put(&registry, "v1.36.3");
+    let name = format!("{}/node:v1.36.3", registry.name());
+    let image = machine.find(&name).await.unwrap();
+    assert_eq!(image.kubernetes.as_deref(), Some("v1.36.3"));
+    let told = machine.told();
+    assert!(told[0].starts_with(&format!("pulling {name}: layer 1 of 1, ")), "{told:?}");
+    assert!(told.len() <= 12 && told.last() == Some(&format!("unpacking {name}")), "{told:?}");
+    let asked = registry.with(|state| state.asked.len());
+    assert_eq!(machine.find(&name).await.unwrap(), image);
+    assert_eq!(machine.again().find(&name, &|_| ()).await.unwrap(), image, "a later process");
+    assert_eq!(registry.with(|state| state.asked.len()), asked);
+    let exact = format!("{}/node@{digest}", registry.name());
+    assert_eq!(machine.find(&exact).await.unwrap().id, image.id, "the same image by its digest");
+}
+
+#[tokio::test]
+async fn all_who_want_an_image_share_one_pull() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    put(&registry, "v1.36.3");
+    registry.with(|state| state.cut_off = 1);
+    let name = format!("{}/node:v1.36.3", registry.name());
+    let all = futures::future::join_all((0..5).map(|_| machine.find(&name))).await;
+    assert!(all.iter().all(|found| found == &all[0] && found.is_ok()), "{all:?}");
+    assert_eq!(registry.with(|state| state.count("/manifests/")), 1);
+}
+
+#[tokio::test]
+async fn what_is_on_this_machine_comes_first() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    put(&registry, "v1.36.3");
+    let name = format!("{}/node:v1.36.3", registry.name());
+    let pulled = machine.find(&name).await.unwrap();
+    let mut files = node();
+    files.insert("etc/local", (0o644, b"yes".to_vec()));
+    let layer = layer(&files);
+    layout(&machine.local().join("node"), &name, &config(&layer), &layer);
+    let local = machine.find(&name).await.unwrap();
+    assert_ne!(local.id, pulled.id);
+    assert!(fs::exists(format!("{}/etc/local", local.id)).unwrap());
+    fs::remove_dir_all(machine.local().join("node")).unwrap();
+    assert_eq!(machine.find(&name).await.unwrap().id, pulled.id);
+}
+
+#[tokio::test]
+async fn an_image_that_is_nowhere_is_looked_for_everywhere() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    let name = format!("{}/node:v1.36.9", registry.name());
+    let error = machine.find(&name).await.unwrap_err();
+    let local = machine.local().display().to_string();
+    for expected in
+        [&*local, "not pulled before", "404", "--container-images", "firstlight image node", &name]
+    {
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+    let error = machine.find("Not an image").await.unwrap_err();
+    assert!(error.contains("is no name of an image"), "{error}");
+    let Err(error) = machine.images.archive(&name).await else { panic!("it is nowhere") };
+    assert!(format!("{error:#}").contains("--container-images"), "{error:#}");
+}
+
+#[tokio::test]
+async fn an_image_that_somebody_removed_is_unpacked_again() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    put(&registry, "v1.36.3");
+    let name = format!("{}/node:v1.36.3", registry.name());
+    let image = machine.find(&name).await.unwrap();
+    fs::remove_dir_all(&image.id).unwrap();
+    assert_eq!(machine.find(&name).await.unwrap(), image);
+    assert!(fs::exists(format!("{}/kind/version", image.id)).unwrap());
+}
