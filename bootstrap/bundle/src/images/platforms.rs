@@ -20,6 +20,11 @@ impl Platforms {
         }])
     }
 
+    /// Returns the architecture of this machine, as images name it.
+    pub fn own_architecture() -> &'static str {
+        architecture()
+    }
+
     /// Returns all platforms.
     pub fn all() -> Self {
         Self(Vec::new())

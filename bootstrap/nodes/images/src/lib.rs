@@ -7,9 +7,11 @@
 mod archive;
 mod check;
 pub mod limits;
+mod make;
 mod node_images;
 mod stream;
 mod words;
 
 pub use check::node;
+pub use make::{ImagesAt, Recipe, make};
 pub use node_images::{NodeImages, Options};

@@ -8,3 +8,7 @@ pub const PARTS: usize = 4;
 pub const PART: usize = 256 << 10;
 /// How often a pull is told while its bytes come: at each tenth.
 pub const STEPS: u64 = 10;
+/// The last lines of containerd that an error shows.
+pub const LINES: usize = 5;
+/// The longest list of names and the longest value of extended attributes (xattr(7)), in bytes.
+pub const ATTRIBUTES: usize = 64 << 10;

@@ -4,4 +4,5 @@
 mod archives;
 mod checks;
 mod find;
+mod make;
 mod world;

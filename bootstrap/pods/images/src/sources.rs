@@ -72,7 +72,10 @@ impl Sources {
     }
 
     /// Returns all archives and image layouts, in the order of the paths and then of their names.
-    fn archives(&self) -> Result<Vec<PathBuf>> {
+    ///
+    /// # Errors
+    /// A path cannot be read.
+    pub fn archives(&self) -> Result<Vec<PathBuf>> {
         let mut archives = Vec::new();
         for path in &self.paths {
             let cannot = || format!("cannot read {}", path.display());
