@@ -16,20 +16,35 @@ pub(crate) fn names(name: &Name) -> Vec<String> {
     tag.into_iter().chain(digest).collect()
 }
 
-/// Writes an image of `archive` with these names. Its layers are verified on their way.
+/// An image that is written, with the names that it gets.
+pub(crate) struct Named<'a> {
+    pub(crate) archive: &'a Archive,
+    pub(crate) image: &'a Image,
+    pub(crate) names: &'a [String],
+}
+
+/// Writes images, with each blob once. Their layers are verified on their way.
 ///
 /// # Errors
 /// A layer is missing or damaged, or `out` fails.
-pub(crate) fn write(archive: &Archive, image: &Image, names: &[String], out: impl Write) -> Result<()> {
+pub(crate) fn write(images: &[Named<'_>], out: impl Write) -> Result<()> {
     let mut out = Builder::new(out);
+    let index = layout::index(images.iter().map(|named| (named.image, named.names)));
     add(&mut out, "oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
-    add(&mut out, "index.json", layout::index(image, names).to_string().as_bytes())?;
-    add(&mut out, &image.manifest.path(), &image.document)?;
-    add(&mut out, &image.id.path(), &image.config)?;
-    let mut written = BTreeSet::from([image.manifest, image.id]);
-    for layer in &image.layers {
-        if written.insert(layer.digest) {
-            copy(&mut out, archive, layer).with_context(|| format!("the layer {}", layer.digest))?;
+    add(&mut out, "index.json", index.to_string().as_bytes())?;
+    let mut written = BTreeSet::new();
+    for Named { archive, image, names } in images {
+        let label = || names.first().cloned().unwrap_or_default();
+        for (digest, content) in [(image.manifest, &image.document), (image.id, &image.config)] {
+            if written.insert(digest) {
+                add(&mut out, &digest.path(), content)?;
+            }
+        }
+        for layer in &image.layers {
+            if written.insert(layer.digest) {
+                let copied = copy(&mut out, archive, layer);
+                copied.with_context(|| format!("the image {}: the layer {}", label(), layer.digest))?;
+            }
         }
     }
     out.into_inner()?.flush()?;

@@ -159,7 +159,8 @@ impl Shared {
             }
         };
         Ok(stream::of(move |out| {
-            let written = archive::write(&archive, &image, &names, out);
+            let named = archive::Named { archive: &archive, image: &image, names: &names };
+            let written = archive::write(&[named], out);
             if let Some(folder) = folder.filter(|_| written.as_ref().is_err_and(|error| !is_gone(error))) {
                 // Without it, the next call fetches what is damaged.
                 drop(fs::remove_file(folder.join("index.json")));

@@ -12,18 +12,20 @@ pub(crate) const INDEX: &str = "index.json";
 /// The folder of the blobs.
 pub(crate) const BLOBS: &str = "blobs/sha256";
 
-/// Returns the `index.json` of a layout with one image, which has these names. containerd reads the first annotation, other tools the second.
-pub fn index(image: &Image, names: &[String]) -> Value {
-    let entry = |name: &String| {
+/// Returns the `index.json` of a layout with these images, each with its names. containerd reads the first annotation, other tools the second.
+pub fn index<'a>(images: impl IntoIterator<Item = (&'a Image, &'a [String])>) -> Value {
+    let entry = |image: &Image, name: &String| {
         json!({
             "mediaType": image.media_type, "digest": image.manifest, "size": image.document.len(),
             "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name},
         })
     };
+    let entries =
+        images.into_iter().flat_map(|(image, names)| names.iter().map(move |name| entry(image, name)));
     json!({
         "schemaVersion": 2,
         "mediaType": bundle::IMAGE_INDEX,
-        "manifests": names.iter().map(entry).collect::<Vec<_>>(),
+        "manifests": entries.collect::<Vec<_>>(),
     })
 }
 
@@ -37,5 +39,5 @@ pub(crate) fn complete(folder: &Path, image: &Image, names: &[String]) -> Result
     write(&image.id.path(), &image.config)?;
     write(&image.manifest.path(), &image.document)?;
     write("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
-    write(INDEX, index(image, names).to_string().as_bytes())
+    write(INDEX, index([(image, names)]).to_string().as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -15,7 +15,8 @@ use system_containers::Report;
 
 use super::ImagesAt;
 use super::tree::Tree;
-use crate::{archive, limits};
+use crate::archive::{self, Named};
+use crate::limits;
 
 /// The components of a control plane whose tag is the version of Kubernetes.
 const VERSIONED: [&str; 4] = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy"];
@@ -103,28 +104,32 @@ impl Images {
     }
 
     fn wait_for_start(&self, tree: &Tree, scratch: &Path) -> Result<()> {
+        let path = scratch.join("images.tar");
+        let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        self.write(file)?;
         tree.folder(WAITING, 0o755)?;
-        for (number, (name, (at, image))) in self.found.iter().enumerate() {
-            let path = scratch.join("image.tar");
-            archive::write(&self.archives[*at], image, &[name.clone()], File::create(&path)?)
-                .with_context(|| format!("the image {name}"))?;
-            tree.write(&format!("{WAITING}/{number:02}-{}.tar", last(name)), 0o644, File::open(&path)?)?;
-        }
-        Ok(())
+        tree.write(&format!("{WAITING}/images.tar"), 0o644, File::open(&path)?)
+    }
+
+    /// Writes all images to one archive, in which those that share a layer have it once.
+    fn write(&self, out: impl Write) -> Result<()> {
+        let names: Vec<[String; 1]> = self.found.keys().map(|name| [name.clone()]).collect();
+        let images = self.found.values().zip(&names).map(|((at, image), names)| Named {
+            archive: &self.archives[*at],
+            image,
+            names,
+        });
+        archive::write(&images.collect::<Vec<_>>(), BufWriter::new(out))
     }
 
     fn import(&self, tree: &Tree, log: &Path, report: Report<'_>) -> Result<()> {
-        let cannot = || format!("cannot write {}", log.display());
-        let output = File::create(log).with_context(cannot)?;
+        report("unpacking the images for the nodes");
+        let output = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         // Namespaces and the root folder are those of a thread, and stay those of the processes that it starts.
-        let (path, count) = (tree.path(), self.found.len());
-        let inside = std::thread::scope(|scope| scope.spawn(|| start(path, output, count)).join());
+        let path = tree.path();
+        let inside = std::thread::scope(|scope| scope.spawn(|| start(path, output)).join());
         let mut inside = inside.map_err(|_| anyhow!("the import ended early"))??;
-        let imported =
-            self.found.iter().zip(&mut inside.importers).try_for_each(|((name, (at, image)), ctr)| {
-                report(&format!("unpacking {name} for the nodes"));
-                import(&self.archives[*at], image, name, ctr)
-            });
+        let imported = self.hand_over(&mut inside.ctr);
         inside.end();
         imported.with_context(|| {
             let text = fs::read_to_string(log).unwrap_or_default();
@@ -134,6 +139,18 @@ impl Images {
                 "containerd of the root archive cannot unpack the images (the folder for temporary files must be on a disk, and not on an overlay); it says: {last}"
             )
         })
+    }
+
+    /// Hands the images to the client, and waits until containerd has them.
+    fn hand_over(&self, ctr: &mut Child) -> Result<()> {
+        let written = self.write(ctr.stdin.take().context("ctr has no input")?);
+        let mut words = String::new();
+        if let Some(stderr) = &mut ctr.stderr {
+            drop(stderr.read_to_string(&mut words));
+        }
+        let status = ctr.wait().context("cannot wait for ctr")?;
+        ensure!(status.success(), "ctr ends with {status}: {}", words.trim());
+        written
     }
 
     /// Removes the compressed layers, which are unpacked: each node would copy them. Manifests and configs stay, which the kubelet asks for.
@@ -176,61 +193,40 @@ fn enter(tree: &Path) -> Result<()> {
 /// The programs of the tree that run while images are imported.
 struct Inside {
     containerd: Child,
-    /// One for each image.
-    importers: Vec<Child>,
+    ctr: Child,
 }
 
-/// Starts containerd in the tree, and clients that wait until it listens, and until they get an image.
-fn start(tree: &Path, log: File, count: usize) -> Result<Inside> {
+/// Starts containerd in the tree, and a client that waits until it listens.
+fn start(tree: &Path, log: File) -> Result<Inside> {
     enter(tree)?;
-    let mut containerd = command("containerd");
-    let containerd = containerd.stdout(log.try_clone()?).stderr(log).spawn();
-    let mut inside = Inside {
-        containerd: containerd.context("cannot run containerd of the root archive")?,
-        importers: Vec::new(),
-    };
-    for _ in 0..count {
-        let mut ctr = command("ctr");
-        ctr.args(["--connect-timeout", "60s", "--namespace", "k8s.io", "images", "import", "-"]);
-        ctr.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-        match ctr.spawn() {
-            Ok(child) => inside.importers.push(child),
-            Err(error) => {
-                inside.end();
-                return Err(error).context("cannot run ctr of the root archive");
-            }
+    let containerd = command("containerd").stdout(log.try_clone()?).stderr(log).spawn();
+    let mut containerd = containerd.context("cannot run containerd of the root archive")?;
+    let mut ctr = command("ctr");
+    ctr.args(["--connect-timeout", "60s", "--namespace", "k8s.io", "images", "import", "-"]);
+    match ctr.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn() {
+        Ok(ctr) => Ok(Inside { containerd, ctr }),
+        Err(error) => {
+            end(&mut containerd);
+            Err(error).context("cannot run ctr of the root archive")
         }
     }
-    Ok(inside)
 }
 
 impl Inside {
-    /// Ends all programs, containerd so that its database is whole.
     fn end(mut self) {
-        for mut ctr in self.importers {
-            drop(ctr.kill());
-            drop(ctr.wait());
-        }
-        let pid = i32::try_from(self.containerd.id()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // It may have ended by itself.
-            kill_process(pid, Signal::TERM).ok();
-        }
-        drop(self.containerd.wait());
+        drop(self.ctr.kill());
+        drop(self.ctr.wait());
+        end(&mut self.containerd);
     }
 }
 
-/// Hands an image to a client, and waits until containerd has it.
-fn import(archive: &Archive, image: &bundle::Image, name: &str, ctr: &mut Child) -> Result<()> {
-    let input = ctr.stdin.take().context("ctr has no input")?;
-    let written = archive::write(archive, image, &[name.to_owned()], io::BufWriter::new(input));
-    let mut words = String::new();
-    if let Some(stderr) = &mut ctr.stderr {
-        drop(stderr.read_to_string(&mut words));
+/// Asks containerd to end, so that its database is whole.
+fn end(containerd: &mut Child) {
+    if let Some(pid) = i32::try_from(containerd.id()).ok().and_then(Pid::from_raw) {
+        // It may have ended by itself.
+        kill_process(pid, Signal::TERM).ok();
     }
-    let status = ctr.wait().context("cannot wait for ctr")?;
-    ensure!(status.success(), "the image {name}: ctr ends with {status}: {}", words.trim());
-    written.with_context(|| format!("the image {name}"))
+    drop(containerd.wait());
 }
 
 fn command(program: &str) -> Command {
