@@ -71,7 +71,7 @@ async fn tools(site: &Site) -> Result<Tools> {
     run("cp", &["-r", IPXE, &text(&boot_files)?]).await?;
     let mut tools = Tools::find().map_err(|reason| anyhow!(reason))?;
     let busybox = site.lab.file("busybox.tar");
-    kubernetes::write_busybox(&busybox)?;
+    node_programs::write_busybox(&busybox)?;
     tools.files.extend([
         ("boot-files", boot_files),
         ("node.qcow2", kubernetes::disk()),

@@ -1,0 +1,181 @@
+//! The peer of the figures: `kubeadm init` and `kubeadm join`, typed by hand in the same containers with the same images. Nobody who types could
+//! be faster: each command is given as soon as the one before is done.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use node_runtime::supervisor::no_steps;
+use node_runtime::{Options, Own, Runtime as _};
+use serde_json::json;
+use system_containers::Spec;
+
+use crate::images::Images;
+use crate::kubectl::Kubectl;
+use crate::machine::Machine;
+use crate::run::until;
+use crate::steps::Steps;
+use crate::workload;
+
+/// The nodes.
+const PLANE: &str = "plane";
+const WORKER: &str = "worker";
+/// The longest time of each step.
+const STEP: Duration = Duration::from_secs(180);
+/// The token with which the worker joins. The cluster has nothing that it would protect.
+const TOKEN: &str = "abcdef.0123456789abcdef";
+
+/// What `kubeadm init` is told, and what it passes on to kubelets and to kube-proxy in a container.
+const INIT: &str = r"
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+bootstrapTokens: [{token: TOKEN}]
+nodeRegistration: {criSocket: unix:///run/containerd/containerd.sock, imagePullPolicy: Never}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: VERSION
+networking: {podSubnet: 10.244.0.0/16}
+encryptionAlgorithm: ECDSA-P256
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+failCgroupV1: false
+failSwapOn: false
+cgroupDriver: systemd
+imageGCHighThresholdPercent: 100
+evictionHard: {nodefs.available: 0%, nodefs.inodesFree: 0%, imagefs.available: 0%}
+---
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+conntrack: {maxPerCore: 0}
+";
+
+/// What `kubeadm join` is told.
+const JOIN: &str = r"
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: JoinConfiguration
+nodeRegistration: {criSocket: unix:///run/containerd/containerd.sock, imagePullPolicy: Never}
+discovery: {bootstrapToken: {apiServerEndpoint: ADDRESS:6443, token: TOKEN, unsafeSkipCAVerification: true}}
+";
+
+/// Brings up a control plane and a worker, and takes everything away again.
+///
+/// # Errors
+/// A step fails; the error has what the nodes say. Or the machine is not as before.
+pub async fn run(images: &Images, folder: &Path) -> Result<()> {
+    let (clock, random) = (Clock::system(), Random::system());
+    let options = Options { data: folder.join("data"), range: None, clock, random, steps: no_steps };
+    let hand = Hand { own: Own::open(options).await?, images, folder };
+    let before = Machine::look(images, folder).await?;
+    let steps = Steps::new("by-hand");
+    if let Err(error) = hand.play(&steps).await {
+        return Err(anyhow!("{error:#}\n{}", hand.explained().await));
+    }
+    for node in [PLANE, WORKER] {
+        hand.own.remove(node).await?;
+    }
+    steps.done("both nodes removed")?;
+    before.is(&Machine::look(images, folder).await?)
+}
+
+struct Hand<'a> {
+    own: Own,
+    images: &'a Images,
+    folder: &'a Path,
+}
+
+impl Hand<'_> {
+    async fn play(&self, steps: &Steps) -> Result<()> {
+        let (address, _) = tokio::try_join!(self.start(PLANE), self.start(WORKER))?;
+        steps.done("both nodes started")?;
+        tokio::try_join!(self.is_ready(PLANE), self.is_ready(WORKER))?;
+        steps.done("containerd answers in both")?;
+        let kubeadm = |verb| {
+            ["kubeadm", verb, "--config", "/dev/stdin", "--ignore-preflight-errors=SystemVerification"]
+        };
+        let init = INIT.replace("TOKEN", TOKEN).replace("VERSION", self.images.new());
+        self.exec(PLANE, &kubeadm("init"), init.as_bytes()).await?;
+        steps.done("kubeadm init")?;
+        let join = JOIN.replace("TOKEN", TOKEN).replace("ADDRESS", &address);
+        self.exec(WORKER, &kubeadm("join"), join.as_bytes()).await?;
+        steps.done("kubeadm join")?;
+        let kubectl = self.kubectl().await?;
+        kubectl.wait("wait node --all --for=condition=Ready", STEP).await?;
+        steps.done("both Nodes Ready")?;
+        kubectl.wait("--namespace kube-system rollout status deployment/coredns", STEP).await?;
+        steps.done("CoreDNS 2/2")?;
+        let seconds = steps.seconds();
+        writeln!(
+            std::io::stdout(),
+            "figure: nodes: by hand, from nothing to 1 + 1 Ready and CoreDNS 2/2: {seconds:.1} s"
+        )?;
+        kubectl.wait("--namespace kube-system rollout status daemonset/kube-proxy", STEP).await?;
+        let web = std::fs::read(self.images.web())?;
+        for node in [PLANE, WORKER] {
+            self.exec(node, &["ctr", "--namespace", "k8s.io", "images", "import", "-"], &web).await?;
+        }
+        steps.done("kube-proxy on both, the image loaded")?;
+        workload::answers(&kubectl, &[PLANE, WORKER], async |node: &str, command: &[&str]| {
+            self.exec(node, command, b"").await
+        })
+        .await?;
+        steps.done("a Deployment answers through its Service, and by name")
+    }
+
+    /// Starts a container, and returns its address.
+    async fn start(&self, name: &str) -> Result<String> {
+        let spec = json!({"name": name, "image": self.images.root(self.images.new()), "volumes": ["/var"]});
+        let spec: Spec = serde_json::from_value(spec)?;
+        self.own.create(&spec).await?;
+        let started = self.own.start(name).await?;
+        let address = serde_json::to_value(started)?["address"].as_str().map(str::to_owned);
+        address.with_context(|| format!("{name} has no address"))
+    }
+
+    async fn is_ready(&self, node: &str) -> Result<()> {
+        let line = "crictl ps && systemctl is-active pod-network";
+        let what = format!("containerd answers in {node}");
+        until(&what, STEP, async || self.exec(node, &["sh", "-c", line], b"").await).await.map(drop)
+    }
+
+    /// Runs a command in a node.
+    async fn exec(&self, node: &str, command: &[&str], input: &[u8]) -> Result<String> {
+        let captured = system_containers::run(&self.own, node, command, input, STEP).await?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (out, error) = (text(&captured.stdout), text(&captured.stderr));
+        if !captured.is_success() {
+            bail!("{node}: {} ends with {:?}\n{out}{error}", command.join(" "), captured.exit);
+        }
+        Ok(out)
+    }
+
+    async fn kubectl(&self) -> Result<Kubectl> {
+        let text = self.exec(PLANE, &["cat", "/etc/kubernetes/admin.conf"], b"").await?;
+        ensure!(text.contains("server:"), "a kubeconfig: {text}");
+        let path = self.folder.join("kubeconfig");
+        std::fs::write(&path, text)?;
+        Ok(Kubectl::new(&self.images.kubectl(), &path))
+    }
+
+    /// Returns what the nodes say of themselves.
+    async fn explained(&self) -> String {
+        let mut text = String::new();
+        if let Ok(kubectl) = self.kubectl().await {
+            for words in ["get nodes,pods -A -o wide", "describe nodes", "describe pods -A"] {
+                text += &kubectl.explain(words).await;
+            }
+        }
+        for node in [PLANE, WORKER] {
+            let console = self.own.console(node, 4096).await.unwrap_or_default();
+            text += &format!("--- console of {node}\n{}\n", String::from_utf8_lossy(&console));
+            let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u containerd -u pod-network";
+            let state = self.exec(node, &["sh", "-c", line], b"").await;
+            text += &state.unwrap_or_else(|error| format!("{error:#}"));
+        }
+        text
+    }
+}

@@ -1,0 +1,147 @@
+//! The images of nodes, made once of Debian's packages and Go's modules.
+
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use node_programs::{build, once, run, write, write_node, write_web};
+
+/// The minor version from which an upgrade is played. Its programs are those of the newer one with another version stamped in.
+const OLD: &str = "v1.35.7";
+
+/// The files that the suite has made:
+///
+/// - `root.tar` and `root`, a Debian for nodes without Kubernetes
+/// - `VERSION/binaries` and `VERSION/images.tar`, Kubernetes' programs for the node, and the container images that kubeadm wants
+/// - `VERSION/root`, the root folder of a node, and `VERSION/node.tar`, the same as an OCI archive with the image `kindest/node:VERSION`
+/// - `web.tar`, an OCI archive with the image of a web server
+pub struct Images {
+    folder: PathBuf,
+}
+
+/// Makes all images, unless they have been made of the same things.
+///
+/// # Errors
+/// Something cannot be built.
+pub fn prepare() -> Result<Images> {
+    let images = Images::find();
+    let here = here();
+    run(&here.join("make-root"), [images.folder.as_os_str()])?;
+    for (version, programs) in [(images.new(), build(None)?), (OLD, build(Some(OLD))?)] {
+        let folder = images.folder.join(version);
+        let made_of = [
+            images.folder.join("root.made-of"),
+            programs.join("made-of"),
+            here.join("make-node"),
+            here.join("../../programs/src"),
+        ];
+        std::fs::create_dir_all(&folder)?;
+        once(&folder.join("made-of"), &made_of, || images.make(version, &programs))?;
+        if version == images.new() {
+            write_web(&programs, &images.web())?;
+        }
+    }
+    Ok(images)
+}
+
+impl Images {
+    /// Returns the images that [`prepare`] has made.
+    pub fn find() -> Self {
+        Self { folder: here().join("../../../target/tools/nodes") }
+    }
+
+    /// Returns the folder of all.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the newer version.
+    pub fn new(&self) -> &'static str {
+        node_programs::version()
+    }
+
+    /// Returns the older version.
+    pub fn old(&self) -> &'static str {
+        OLD
+    }
+
+    /// Returns the root folder of a node.
+    pub fn root(&self, version: &str) -> PathBuf {
+        self.folder.join(version).join("root")
+    }
+
+    /// Returns the archive with the image of a node.
+    pub fn node(&self, version: &str) -> PathBuf {
+        self.folder.join(version).join("node.tar")
+    }
+
+    /// Returns the archive with the image of the web server.
+    pub fn web(&self) -> PathBuf {
+        self.folder.join("web.tar")
+    }
+
+    /// Returns kubectl.
+    pub fn kubectl(&self) -> PathBuf {
+        self.folder.join(self.new()).join("binaries/kubectl")
+    }
+
+    /// Returns the Debian without Kubernetes.
+    pub fn debian(&self) -> PathBuf {
+        self.folder.join("root")
+    }
+
+    /// Prints where they are.
+    ///
+    /// # Errors
+    /// Nothing can be printed.
+    pub fn print(&self) -> Result<()> {
+        for path in [self.node(self.new()), self.node(self.old()), self.web()] {
+            writeln!(std::io::stdout(), "{}", std::fs::canonicalize(path)?.display())?;
+        }
+        Ok(())
+    }
+
+    fn make(&self, version: &str, programs: &Path) -> Result<()> {
+        let folder = self.folder.join(version);
+        let (binaries, archive, root) =
+            (folder.join("binaries"), folder.join("images.tar"), self.root(version));
+        collect(programs, &binaries)?;
+        write(programs, &self.debian(), &archive)?;
+        let debian = self.folder.join("root.tar");
+        let arguments = [&debian, &binaries, &archive, Path::new(version), &root];
+        run(&here().join("make-node"), arguments.map(Path::as_os_str))?;
+        let layer = folder.join("layer.tar");
+        let tar = [
+            OsStr::new("-C"),
+            root.as_ref(),
+            "--numeric-owner".as_ref(),
+            "-cf".as_ref(),
+            layer.as_ref(),
+            ".".as_ref(),
+        ];
+        run(Path::new("tar"), tar)?;
+        write_node(&format!("docker.io/kindest/node:{version}"), &layer, &self.node(version))?;
+        Ok(std::fs::remove_file(layer)?)
+    }
+}
+
+/// Makes the folder with the programs of a node.
+fn collect(programs: &Path, folder: &Path) -> Result<()> {
+    if folder.exists() {
+        std::fs::remove_dir_all(folder)?;
+    }
+    std::fs::create_dir(folder)?;
+    for name in ["kubernetes", "crictl"] {
+        std::fs::hard_link(programs.join(name), folder.join(name)).with_context(|| name.to_owned())?;
+    }
+    for name in ["kubeadm", "kubelet", "kubectl"] {
+        symlink("kubernetes", folder.join(name))?;
+    }
+    Ok(())
+}
+
+fn here() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("images")
+}

@@ -1,0 +1,62 @@
+//! The cluster of the journey: that of `examples/local-cluster.yaml`, with what the journey needs besides.
+
+use anyhow::{Result, ensure};
+
+const EXAMPLE: &str = include_str!("../../../../examples/local-cluster.yaml");
+/// The version in the example.
+const VERSION: &str = "version: v1.36.3";
+/// A worker without a Node that is Ready is replaced.
+const HEALTH: &str = r#"---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: MachineHealthCheck
+metadata:
+  name: local-workers
+  namespace: default
+spec:
+  clusterName: local
+  selector:
+    matchLabels:
+      pool: local-workers
+  checks:
+    nodeStartupTimeoutSeconds: 120
+    unhealthyNodeConditions:
+    - {type: Ready, status: Unknown, timeoutSeconds: 5}
+    - {type: Ready, status: "False", timeoutSeconds: 60}
+"#;
+/// The time after which a Node that says nothing is Unknown: 50 s otherwise.
+const GRACE: &str = "encryptionAlgorithm: ECDSA-P256
+      controllerManager:
+        extraArgs:
+        - {name: node-monitor-grace-period, value: 16s}";
+
+/// Returns the manifests of the cluster with this version.
+///
+/// # Errors
+/// The example is not as the journey expects it.
+pub fn cluster(version: &str) -> Result<String> {
+    let template = format!("docker:\n          preLoadImages: [{}]\n", node_programs::WEB);
+    let text = replaced(EXAMPLE, VERSION, &format!("version: {version}"))?;
+    let text = replaced(&text, "encryptionAlgorithm: ECDSA-P256", GRACE)?;
+    // The last one: the first is that of the DevCluster.
+    let (before, after) = text.rsplit_once("docker: {}\n").unwrap_or_default();
+    ensure!(!before.is_empty(), "the example has no template of machines");
+    Ok(format!("{before}{template}{after}{HEALTH}"))
+}
+
+/// Returns the manifests with another version, and the size that the cluster has then.
+///
+/// # Errors
+/// Those of [`cluster`].
+pub fn upgrade(version: &str) -> Result<String> {
+    let text = cluster(version)?;
+    let (plane, workers) = text.split_once("kind: MachineDeployment").unwrap_or_default();
+    ensure!(!plane.is_empty(), "the example has no MachineDeployment");
+    let plane = replaced(plane, "replicas: 1", "replicas: 3")?;
+    let workers = replaced(workers, "replicas: 1", "replicas: 2")?;
+    Ok(format!("{plane}kind: MachineDeployment{workers}"))
+}
+
+fn replaced(text: &str, from: &str, to: &str) -> Result<String> {
+    ensure!(text.contains(from), "the example has no {from:?}");
+    Ok(text.replace(from, to))
+}

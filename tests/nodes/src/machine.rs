@@ -1,0 +1,134 @@
+//! What containers may change of the machine, compared before and after.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use tokio::process::Command;
+
+use crate::images::Images;
+use crate::run::run;
+
+/// The longest time for a command that looks at something.
+const LOOK: Duration = Duration::from_secs(30);
+/// Settings of the kernel that a kubelet, kube-proxy or a bridge change, in `/proc/sys`.
+const SETTINGS: [&str; 9] = [
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+    "fs/file-max",
+    "fs/nr_open",
+    "net/ipv4/ip_forward",
+];
+
+/// The state of the machine, as this process sees it in its namespaces: texts by what they describe.
+pub struct Machine(BTreeMap<String, String>);
+
+impl Machine {
+    /// Looks at the machine. The data directories are in `folder`.
+    ///
+    /// # Errors
+    /// Something cannot be read.
+    pub async fn look(images: &Images, folder: &Path) -> Result<Self> {
+        let mut found = BTreeMap::new();
+        let mut add = |what: &str, text: String| found.insert(what.to_owned(), text);
+        add("mounts", fs::read_to_string("/proc/self/mounts")?);
+        for words in [["-o", "link"], ["-o", "address"], ["route", "show"], ["rule", "show"]] {
+            add(&words.join(" "), run(Command::new("ip").args(words), b"", LOOK).await?);
+        }
+        // The machine needs no nft, so that of the nodes is used.
+        let mut nft = Command::new("chroot");
+        nft.arg(images.debian()).args(["nft", "list", "ruleset"]);
+        add("rules of nftables", run(&mut nft, b"", LOOK).await?);
+        for name in SETTINGS {
+            add(name, fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default());
+        }
+        add("processes", processes().join("\n"));
+        add("control groups", format!("{:#?}", groups(folder)));
+        Ok(Self(found))
+    }
+
+    /// Checks that the machine is the same after everything was deleted.
+    ///
+    /// # Errors
+    /// Says what differs.
+    pub fn is(&self, after: &Self) -> Result<()> {
+        let mut differences = String::new();
+        for (what, before) in &self.0 {
+            let after = after.0.get(what).map_or("", String::as_str);
+            if after != before {
+                differences += &format!("--- {what} before\n{before}\n--- {what} after\n{after}\n");
+            }
+        }
+        if !differences.is_empty() {
+            bail!("the machine is not as before\n{differences}");
+        }
+        Ok(())
+    }
+}
+
+/// Returns the first words of the command lines of all processes that live.
+fn processes() -> Vec<String> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| {
+            // That of a process that has ended, and whose parent does not know yet, is empty.
+            let line = fs::read(entry.path().join("cmdline")).ok()?;
+            let word = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
+            Some(String::from_utf8_lossy(word).into_owned())
+        })
+        .collect();
+    names.sort();
+    names
+}
+
+/// Returns the control groups of the data directories in a folder that are there.
+fn groups(folder: &Path) -> Vec<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mut found = Vec::new();
+    for identity in identities(folder, 3) {
+        let name = format!("firstlight-{identity}");
+        let all = node_runtime::groups::parse(&mounts).into_iter().map(|top| top.path.join(&name));
+        found.extend(all.filter(|path| path.exists()));
+    }
+    found
+}
+
+/// Returns the contents of files called `identity`, which a data directory of containers has.
+fn identities(folder: &Path, depth: u32) -> Vec<String> {
+    let mut found: Vec<String> = fs::read_to_string(folder.join("identity")).into_iter().collect();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            found.extend(identities(&entry.path(), depth - 1));
+        }
+    }
+    found
+}
+
+/// Kills what still runs in the control groups of the data directories in a folder, and removes them: they would outlive the namespaces.
+pub fn remove_groups(folder: &Path) {
+    for group in groups(folder) {
+        remove_group(&group);
+    }
+}
+
+fn remove_group(group: &Path) {
+    for entry in fs::read_dir(group).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_group(&entry.path());
+        }
+    }
+    for pid in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
+        let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+    }
+    // A group whose processes have not ended yet stays. It is empty, and costs nothing.
+    fs::remove_dir(group).ok();
+}

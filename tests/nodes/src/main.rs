@@ -1,0 +1,102 @@
+//! `nodes-tests [NAME...]`: real kubelets in system containers of this machine. Each scenario runs in namespaces of its own for network, mounts
+//! and processes, so that nothing of it reaches the machine's network, and nothing outlives it. Run by `cargo xtask nodes`. Needs root, and the
+//! packages that `tests/nodes/install-tools` installs.
+
+mod by_hand;
+mod images;
+mod journey;
+mod kubectl;
+mod machine;
+mod run;
+mod server;
+mod steps;
+mod workload;
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+use futures::FutureExt as _;
+use futures::future::LocalBoxFuture;
+
+use crate::images::Images;
+
+/// A scenario, which gets a folder of its own.
+struct Scenario {
+    name: &'static str,
+    by_default: bool,
+    run: for<'a> fn(&'a Images, &'a Path) -> LocalBoxFuture<'a, Result<()>>,
+}
+
+/// All scenarios.
+const SCENARIOS: [Scenario; 2] = [
+    Scenario {
+        name: "journey",
+        by_default: true,
+        run: |images, folder| journey::run(images, folder).boxed_local(),
+    },
+    Scenario {
+        name: "by-hand",
+        by_default: false,
+        run: |images, folder| by_hand::run(images, folder).boxed_local(),
+    },
+];
+
+/// Makes the images, prints where they are, and runs no scenario.
+const IMAGES: &str = "images";
+/// Tells the process that it already runs in the namespaces. The name of a scenario follows.
+const HERE: &str = "--here";
+/// The first process of the namespaces. It also reaps processes without a parent.
+const FIRST: &str = "ip link set lo up && \"$0\" \"$@\" & wait $!";
+
+fn main() -> Result<()> {
+    node_runtime::supervisor::run_if_started_as_one();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, name] = arguments.as_slice()
+        && flag == HERE
+    {
+        let scenario = SCENARIOS.iter().find(|scenario| scenario.name == name).context("no such scenario")?;
+        return tokio::runtime::Runtime::new()?.block_on(here(scenario));
+    }
+    let images = images::prepare()?;
+    if arguments.iter().any(|argument| argument == IMAGES) {
+        return images.print();
+    }
+    let is_chosen = |scenario: &&Scenario| match arguments.as_slice() {
+        [] => scenario.by_default,
+        names => names.iter().any(|part| scenario.name.contains(part.as_str())),
+    };
+    let mut failed = Vec::new();
+    for scenario in SCENARIOS.iter().filter(is_chosen) {
+        if !in_namespaces(scenario.name)? {
+            failed.push(scenario.name);
+        }
+    }
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Runs a scenario in its namespaces.
+fn in_namespaces(name: &str) -> Result<bool> {
+    let status = Command::new("unshare")
+        .args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
+        .args(["sh", "-c", FIRST])
+        .arg(std::env::current_exe()?)
+        .args([HERE, name])
+        .status()
+        .context("unshare (of util-linux) is needed")?;
+    Ok(status.success())
+}
+
+async fn here(scenario: &Scenario) -> Result<()> {
+    let images = Images::find();
+    // Nodes do not fit into a temporary folder in memory, nor on another overlay.
+    let folder = tempfile::Builder::new().prefix(scenario.name).tempdir_in(images.folder())?;
+    let steps = steps::Steps::new(scenario.name);
+    let outcome = (scenario.run)(&images, folder.path()).await;
+    steps.done(if outcome.is_ok() { "passed" } else { "FAILED" })?;
+    machine::remove_groups(folder.path());
+    outcome
+}

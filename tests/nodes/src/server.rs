@@ -1,0 +1,142 @@
+//! The program under test.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use tokio::process::{Child, Command};
+
+use crate::images::Images;
+use crate::kubectl::Kubectl;
+use crate::run::{run, until};
+
+/// The longest time until a server answers, and for a command of the program.
+const START: Duration = Duration::from_secs(60);
+
+/// A server on a data directory, which is killed with this.
+pub struct Server {
+    binary: PathBuf,
+    folder: PathBuf,
+    kubectl: PathBuf,
+    archives: Vec<PathBuf>,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// Returns a server that is not started, with its data and its log in `folder`.
+    ///
+    /// # Errors
+    /// `FIRSTLIGHT_BINARY` names no program.
+    pub fn new(images: &Images, folder: &Path) -> Result<Self> {
+        let binary = std::env::var_os("FIRSTLIGHT_BINARY")
+            .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask nodes`")?;
+        let archives = vec![images.node(images.old()), images.node(images.new()), images.web()];
+        let (folder, kubectl) = (folder.to_owned(), images.kubectl());
+        Ok(Self { binary: PathBuf::from(binary), folder, kubectl, archives, child: None })
+    }
+
+    /// Starts the server by a command like `up -f FILE`, and waits until it answers.
+    ///
+    /// # Errors
+    /// It ends, or does not answer in time.
+    pub async fn start(&mut self, command: &[&str]) -> Result<()> {
+        let log = File::options().create(true).append(true).open(self.log_file())?;
+        let mut server = self.command(command);
+        server.args(["--listen", "127.0.0.1:0", "--node-runtime", "own"]);
+        for archive in &self.archives {
+            server.arg("--container-images").arg(archive);
+        }
+        server.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).kill_on_drop(true);
+        // That of an earlier server has another port.
+        drop(std::fs::remove_file(self.kubeconfig()));
+        let child = server.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
+        self.child = Some(child);
+        let kubectl = self.kubectl();
+        until("the server answers", START, async || kubectl.run("get --raw /readyz").await).await?;
+        self.is_running()
+    }
+
+    /// Kills the server.
+    ///
+    /// # Errors
+    /// It has ended before.
+    pub async fn kill(&mut self) -> Result<()> {
+        self.is_running()?;
+        let mut child = self.child.take().context("a server that was started")?;
+        child.kill().await.context("it cannot be killed")
+    }
+
+    /// Stops the server as a user does.
+    ///
+    /// # Errors
+    /// It does not end.
+    pub async fn stop(&mut self) -> Result<()> {
+        self.run(&["stop"]).await?;
+        let mut child = self.child.take().context("a server that was started")?;
+        tokio::time::timeout(START, child.wait()).await.context("it does not end")??;
+        Ok(())
+    }
+
+    /// Runs a command of the program on the data directory.
+    ///
+    /// # Errors
+    /// It fails.
+    pub async fn run(&self, words: &[&str]) -> Result<String> {
+        run(&mut self.command(words), b"", START).await
+    }
+
+    /// Runs a command in a node.
+    ///
+    /// # Errors
+    /// It fails.
+    pub async fn in_node(&self, node: &str, command: &[&str]) -> Result<String> {
+        let mut program = self.command(&["nodes", "exec", node]);
+        run(program.arg("--").args(command), b"", START).await
+    }
+
+    /// Returns a kubectl for the server.
+    pub fn kubectl(&self) -> Kubectl {
+        Kubectl::new(&self.kubectl, &self.kubeconfig())
+    }
+
+    /// Returns a kubectl for the cluster of nodes called `name`.
+    ///
+    /// # Errors
+    /// It has no kubeconfig yet.
+    pub async fn cluster(&self, name: &str) -> Result<Kubectl> {
+        let mut get = Command::new(&self.binary);
+        get.args(["get", "kubeconfig", name, "--kubeconfig"]).arg(self.kubeconfig());
+        let text = run(&mut get, b"", START).await?;
+        let path = self.folder.join(format!("{name}.kubeconfig"));
+        std::fs::write(&path, text)?;
+        Ok(Kubectl::new(&self.kubectl, &path))
+    }
+
+    /// Returns the log, of earlier servers too.
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(words).arg("--data-dir").arg(self.folder.join("data")).env("HOME", &self.folder);
+        command
+    }
+
+    fn is_running(&mut self) -> Result<()> {
+        match self.child.as_mut().map(Child::try_wait).transpose()? {
+            Some(None) => Ok(()),
+            ended => bail!("the server has ended: {ended:?}\n{}", self.log()),
+        }
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("data/kubeconfig")
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.join("server.log")
+    }
+}

@@ -1,0 +1,3 @@
+module firstlight.test/web
+
+go 1.26.0
