@@ -13,7 +13,7 @@ const OLD: &str = "v1.35.7";
 
 /// The files that the suite has made:
 ///
-/// - `root.tar` and `root`, a Debian for nodes without Kubernetes
+/// - `root.tar`, a Debian for nodes without Kubernetes, and `debian`, the packages that it was made of
 /// - `VERSION/binaries` and `VERSION/images.tar`, Kubernetes' programs for the node, and the container images that kubeadm wants
 /// - `VERSION/root`, the root folder of a node, and `VERSION/node.tar`, the same as an OCI archive with the image `kindest/node:VERSION`
 /// - `web.tar`, an OCI archive with the image of a web server
@@ -89,7 +89,7 @@ impl Images {
 
     /// Returns the Debian without Kubernetes.
     pub fn debian(&self) -> PathBuf {
-        self.folder.join("root")
+        self.folder.join("debian")
     }
 
     /// Prints where they are.
