@@ -97,7 +97,7 @@ impl Hand<'_> {
         let kubeadm = |verb| {
             ["kubeadm", verb, "--config", "/dev/stdin", "--ignore-preflight-errors=SystemVerification"]
         };
-        let init = INIT.replace("TOKEN", TOKEN).replace("VERSION", self.images.new());
+        let init = INIT.replace("TOKEN", TOKEN).replace("VERSION", self.images.newer());
         self.exec(PLANE, &kubeadm("init"), init.as_bytes()).await?;
         steps.done("kubeadm init")?;
         let join = JOIN.replace("TOKEN", TOKEN).replace("ADDRESS", &address);
@@ -128,7 +128,7 @@ impl Hand<'_> {
 
     /// Starts a container, and returns its address.
     async fn start(&self, name: &str) -> Result<String> {
-        let spec = json!({"name": name, "image": self.images.root(self.images.new()), "volumes": ["/var"]});
+        let spec = json!({"name": name, "image": self.images.root(self.images.newer()), "volumes": ["/var"]});
         let spec: Spec = serde_json::from_value(spec)?;
         self.own.create(&spec).await?;
         let started = self.own.start(name).await?;

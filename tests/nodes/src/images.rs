@@ -29,7 +29,7 @@ pub fn prepare() -> Result<Images> {
     let images = Images::find();
     let here = here();
     run(&here.join("make-root"), [images.folder.as_os_str()])?;
-    for (version, programs) in [(images.new(), build(None)?), (OLD, build(Some(OLD))?)] {
+    for (version, programs) in [(images.newer(), build(None)?), (OLD, build(Some(OLD))?)] {
         let folder = images.folder.join(version);
         let made_of = [
             images.folder.join("root.made-of"),
@@ -39,7 +39,7 @@ pub fn prepare() -> Result<Images> {
         ];
         std::fs::create_dir_all(&folder)?;
         once(&folder.join("made-of"), &made_of, || images.make(version, &programs))?;
-        if version == images.new() {
+        if version == images.newer() {
             write_web(&programs, &images.web())?;
         }
     }
@@ -58,12 +58,12 @@ impl Images {
     }
 
     /// Returns the newer version.
-    pub fn new(&self) -> &'static str {
+    pub fn newer(&self) -> &'static str {
         node_programs::version()
     }
 
     /// Returns the older version.
-    pub fn old(&self) -> &'static str {
+    pub fn older(&self) -> &'static str {
         OLD
     }
 
@@ -84,7 +84,7 @@ impl Images {
 
     /// Returns kubectl.
     pub fn kubectl(&self) -> PathBuf {
-        self.folder.join(self.new()).join("binaries/kubectl")
+        self.folder.join(self.newer()).join("binaries/kubectl")
     }
 
     /// Returns the Debian without Kubernetes.
@@ -97,7 +97,7 @@ impl Images {
     /// # Errors
     /// Nothing can be printed.
     pub fn print(&self) -> Result<()> {
-        for path in [self.node(self.new()), self.node(self.old()), self.web()] {
+        for path in [self.node(self.newer()), self.node(self.older()), self.web()] {
             writeln!(std::io::stdout(), "{}", std::fs::canonicalize(path)?.display())?;
         }
         Ok(())

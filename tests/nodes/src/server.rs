@@ -32,7 +32,7 @@ impl Server {
     pub fn new(images: &Images, folder: &Path) -> Result<Self> {
         let binary = std::env::var_os("FIRSTLIGHT_BINARY")
             .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask nodes`")?;
-        let archives = vec![images.node(images.old()), images.node(images.new()), images.web()];
+        let archives = vec![images.node(images.older()), images.node(images.newer()), images.web()];
         let (folder, kubectl) = (folder.to_owned(), images.kubectl());
         Ok(Self { binary: PathBuf::from(binary), folder, kubectl, archives, child: None })
     }

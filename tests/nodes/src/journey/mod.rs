@@ -45,7 +45,7 @@ pub async fn run(images: &Images, folder: &Path) -> Result<()> {
 }
 
 async fn play(images: &Images, folder: &Path, server: &mut Server) -> Result<()> {
-    let (old, new) = (images.old(), images.new());
+    let (old, new) = (images.older(), images.newer());
     let file = folder.join("cluster.yaml");
     std::fs::write(&file, manifest::cluster(old)?)?;
     let file = file.to_str().context("a path that is text")?;
