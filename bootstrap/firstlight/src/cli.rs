@@ -13,6 +13,7 @@ use crate::commands::inspect::{KubeconfigOptions, VersionOptions};
 use crate::commands::list::ListOptions;
 use crate::commands::logs::LogsOptions;
 use crate::commands::metal::Metal;
+use crate::commands::nodes::NodesCommand;
 use crate::commands::pivot::{MoveOptions, PivotOptions};
 use crate::commands::plan::PlanOptions;
 use crate::commands::serve::ServeOptions;
@@ -129,6 +130,9 @@ pub enum Command {
     /// Manage bare metal: hosts, and machines that become hosts
     #[command(subcommand)]
     Metal(Metal),
+    /// Manage the nodes that run on this machine: real clusters without Docker
+    #[command(subcommand)]
+    Nodes(NodesCommand),
     /// Make one file with everything that a site without a network needs, for `firstlight up --bundle`
     ///
     /// A bundle has this program, boot files, disk images, container images and manifests. Nothing is fetched from a network; all digests are
@@ -163,10 +167,11 @@ pub enum Command {
 }
 
 /// The groups of the commands in the help, with the names of their commands.
-const GROUPS: [(&str, &[&str]); 8] = [
+const GROUPS: [(&str, &[&str]); 9] = [
     ("From nothing to a management cluster", &["up", "serve", "plan", "wait", "stop", "pivot"]),
     ("What a server has and does", &["list", "status", "logs", "kubeconfig", "describe", "undo"]),
     ("Classes of clusters", &["class"]),
+    ("Real nodes on this machine", &["nodes"]),
     ("Bare metal", &["metal", "bundle"]),
     ("Data", &["backup", "restore", "verify"]),
     ("Providers", &["init", "upgrade", "delete"]),

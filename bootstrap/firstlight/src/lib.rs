@@ -26,6 +26,7 @@ pub mod manifests;
 pub mod merge_kubeconfig;
 pub mod names;
 pub mod netboot;
+pub mod nodes;
 pub mod open_files;
 pub mod options;
 pub mod output;

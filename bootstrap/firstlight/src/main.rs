@@ -10,8 +10,8 @@ use firstlight::cli::{self, Cli, Command};
 use firstlight::commands::controllers::ControllersOptions;
 use firstlight::commands::serve::ServeOptions;
 use firstlight::commands::{
-    backup, bundle, class, completion, controllers, image, inspect, list, logs, man_pages, metal, pivot,
-    plan, serve, status, stop, undo, up, verbs, wait,
+    backup, bundle, class, completion, controllers, image, inspect, list, logs, man_pages, metal, nodes,
+    pivot, plan, serve, status, stop, undo, up, verbs, wait,
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging::{self, Verbosity};
@@ -27,6 +27,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     pod_processes::shim::run_if_started_as_one();
     pod_network::helper::process::run_if_started_as_one();
+    node_runtime::supervisor::run_if_started_as_one();
     if agent::is_init() {
         return match agent::run() {
             Ok(never) => match never {},
@@ -150,6 +151,7 @@ fn run(cli: Cli) -> Result<()> {
             Command::Restore(options) => backup::restore(&options).await,
             Command::Verify(options) => backup::verify(&options).await,
             Command::Metal(command) => metal::run(command).await,
+            Command::Nodes(command) => nodes::run(command).await,
             Command::Undo(command) => undo::run(&command).await,
             Command::Verb(verb) => verbs::run(verb, &clusterctl).await,
             Command::Kubeconfig(_)

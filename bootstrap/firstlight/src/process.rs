@@ -22,6 +22,7 @@ use crate::data_directory::{DataDirectory, Running};
 use crate::declared_providers;
 use crate::merge_kubeconfig;
 use crate::netboot::{self, BareMetal};
+use crate::nodes;
 use crate::open_files;
 use crate::options::server::{ServerOptions, StoreChoice};
 use crate::plane::Plane;
@@ -121,7 +122,7 @@ impl Process {
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
-        let context = of_server(&manager, options, &kubelet);
+        let context = of_server(&manager, options, &directory, &kubelet);
         let bmcs_here = options.netboot.bmcs_here.clone();
         let context = controllers::Context { interfaces, bmcs_here, boot_images: Some(images), ..context };
         controllers::start(&context, &options.controllers);
@@ -247,8 +248,17 @@ fn write_running(directory: &DataDirectory, options: &ServerOptions, address: So
 }
 
 /// Returns the context of controllers in the process of the API server: those that install providers and run Pods work, too.
-fn of_server(manager: &Manager, options: &ServerOptions, kubelet: &Kubelet) -> controllers::Context {
+fn of_server(
+    manager: &Manager,
+    options: &ServerOptions,
+    directory: &DataDirectory,
+    kubelet: &Kubelet,
+) -> controllers::Context {
+    let images = &options.container_images;
+    let settings = nodes::Settings::new(directory, &options.nodes, images, options.registry_hosts.as_ref());
+    let nodes = || nodes::nodes(settings, manager.clock(), manager.random());
     controllers::Context {
+        nodes: options.nodes.run_here(&options.controllers).then(nodes),
         operator: Some(declared_providers::context(options)),
         kubelet: Some(kubelet.clone()),
         ..controllers::Context::new(manager)

@@ -58,6 +58,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("certificates", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
     ("container-images", &["schemas", "engine"], "images know nothing of Kubernetes"),
     ("pod-processes", &["schemas", "engine"], "processes know nothing of Kubernetes"),
+    ("container-machines", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "container-machines",
+        &["cluster-core", "kubeadm", "simulated"],
+        "controllers meet only through the API",
+    ),
     ("node-bootstrap", &["schemas", "engine"], "bootstrap data is text, and reading it needs no I/O"),
     ("system-containers", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-images", &["schemas", "engine"], "images know nothing of Kubernetes"),

@@ -12,6 +12,7 @@ pub mod list;
 pub mod logs;
 pub mod man_pages;
 pub mod metal;
+pub mod nodes;
 pub mod pivot;
 pub mod plan;
 pub mod serve;

@@ -52,7 +52,7 @@ pub fn help() -> String {
         names.join(", ")
     );
     for family in &families {
-        text.push_str(&format!("  {}: {}\n", family.name, list(family.kinds.iter())));
+        text.push_str(&format!("  {}: {}\n", family.name, family.reconciles()));
     }
     text
 }
@@ -62,7 +62,7 @@ pub fn short_help() -> String {
     help().lines().next().unwrap_or_default().to_owned()
 }
 
-fn list<'a>(kinds: impl Iterator<Item = &'a GroupKind>) -> String {
+pub(super) fn list<'a>(kinds: impl Iterator<Item = &'a GroupKind>) -> String {
     kinds.map(|kind| kind.kind).collect::<Vec<_>>().join(", ")
 }
 
@@ -105,7 +105,7 @@ mod tests {
     fn page() -> String {
         let mut text = "| `--controllers` | reconciles |\n|---|---|\n".to_owned();
         for family in families() {
-            text.push_str(&format!("| `{}` | {} |\n", family.name, list(family.kinds.iter())));
+            text.push_str(&format!("| `{}` | {} |\n", family.name, family.reconciles()));
         }
         text.push_str(&format!("| none: no controller makes Pods of them | {} |\n", list(WORKLOADS.iter())));
         text

@@ -123,6 +123,7 @@ mod tests {
             "addons",
             "ipam",
             "simulated",
+            "containers",
             "metal",
             "pods",
             "operator",
@@ -131,10 +132,11 @@ mod tests {
         assert_eq!(names("none"), Ok(Vec::new()));
         assert_eq!(names("kubeadm,core"), Ok(all[..3].to_vec()));
         assert_eq!(names("kubeadm-bootstrap,core"), Ok(all[..2].to_vec()));
-        let without = "core,kubeadm-bootstrap,kubeadm-control-plane,addons,ipam,simulated,pods,operator";
+        let without =
+            "core,kubeadm-bootstrap,kubeadm-control-plane,addons,ipam,simulated,containers,pods,operator";
         assert_eq!(Selection::all().without("metal").to_string(), without);
         assert_eq!(Selection::NONE.to_string().parse(), Ok(Selection::NONE));
-        let expected = "no controller is called \"cores\"; there are core, kubeadm-bootstrap, kubeadm-control-plane, addons, ipam, simulated, metal, pods and operator";
+        let expected = "no controller is called \"cores\"; there are core, kubeadm-bootstrap, kubeadm-control-plane, addons, ipam, simulated, containers, metal, pods and operator";
         assert!(names("kube").is_err() && names("kubeadm-").is_err());
         assert_eq!(names("core,cores"), Err(expected.to_owned()));
     }

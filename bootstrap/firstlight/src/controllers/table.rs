@@ -11,11 +11,15 @@ use engine::{GroupKind, InventoryEntry, Manager, Provider};
 use kubelet::Kubelet;
 use metal::preprovisioning::BootImages;
 
+use super::kinds::list;
 use crate::in_place_updater::InPlaceUpdater;
 use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_client};
 
 /// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
+
+/// The family that has kinds of the simulated infrastructure with another backend.
+const NODES: &str = "containers";
 
 /// The release of Metal3's providers that the controllers implement.
 const METAL3: &str = "v1.13.2";
@@ -177,7 +181,7 @@ impl Family {
             }
         });
         Self {
-            name: "containers",
+            name: NODES,
             kinds: Vec::new(),
             inventory: Vec::new(),
             on_demand: Vec::new(),
@@ -211,6 +215,14 @@ impl Family {
             }
         });
         Self { name: "operator", kinds, inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
+    }
+
+    /// Returns what its controllers reconcile, in words.
+    pub fn reconciles(&self) -> String {
+        match self.name {
+            NODES => "DevCluster, DevMachine with `backend.docker`".to_owned(),
+            _ => list(self.kinds.iter()),
+        }
     }
 
     /// Starts the controllers of the family. They run until the manager ends.

@@ -11,6 +11,7 @@ use super::{DirectoryOptions, FeatureOptions, LogOptions};
 use crate::controllers::{self, Selection};
 use crate::data_directory::{DataDirectory, SERVER_NAME_CHARACTERS, is_of_name};
 use crate::netboot::NetbootOptions;
+use crate::nodes::NodeOptions;
 
 /// Options of `serve`, and of `up`.
 #[derive(Debug, Clone, Args)]
@@ -48,7 +49,7 @@ pub struct ServerOptions {
     /// The controllers that run.
     #[arg(long, value_name = "all|none|LIST", default_value = "all", help = controllers::short_help(), long_help = controllers::help())]
     pub controllers: Selection,
-    /// Folder or archive with the container images of providers: archives of `docker save`, OCI layouts and archives, bundles
+    /// Folder or archive with the images of nodes and the container images of providers: archives of `docker save`, OCI layouts and archives, bundles
     #[arg(long, value_name = "PATH")]
     pub container_images: Vec<PathBuf>,
     /// Folder with mirrors and authorities of registries, in containerd's form: REGISTRY/hosts.toml
@@ -66,6 +67,9 @@ pub struct ServerOptions {
     /// The feature gates.
     #[command(flatten)]
     pub features: FeatureOptions,
+    /// Real nodes on this machine.
+    #[command(flatten)]
+    pub nodes: NodeOptions,
     /// Starting machines over the network.
     #[command(flatten)]
     pub netboot: NetbootOptions,

@@ -1,9 +1,11 @@
 //! `firstlight nodes exec`: a program in a node.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use system_containers::{Exec, Exit, Runtime};
 
 use super::ExecOptions;
@@ -17,9 +19,9 @@ pub(super) async fn run(options: &ExecOptions) -> Result<()> {
     let exec = Exec {
         command: options.command.clone(),
         environment: BTreeMap::new(),
-        stdin: Box::new(tokio::io::stdin()),
-        stdout: Box::new(tokio::io::stdout()),
-        stderr: Box::new(tokio::io::stderr()),
+        stdin: Box::new(file(&std::io::stdin())?),
+        stdout: Box::new(file(&std::io::stdout())?),
+        stderr: Box::new(file(&std::io::stderr())?),
         time_limit: FOREVER,
     };
     let exit = own.exec(&options.name, exec).await?;
@@ -30,4 +32,10 @@ pub(super) async fn run(options: &ExecOptions) -> Result<()> {
     };
     // Not by `return`: a read of the terminal would hold the runtime up, and the exit code is the program's.
     std::process::exit(code)
+}
+
+/// Returns a stream of this process, byte for byte.
+fn file(stream: &impl AsFd) -> Result<tokio::fs::File> {
+    let stream = stream.as_fd().try_clone_to_owned().context("a standard stream cannot be used")?;
+    Ok(tokio::fs::File::from_std(File::from(stream)))
 }

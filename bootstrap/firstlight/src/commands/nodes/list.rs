@@ -44,9 +44,9 @@ pub(super) async fn run(options: &ListOptions) -> Result<()> {
     let nodes: Vec<Node> = all.iter().map(node).collect();
     match options.output.output {
         Some(output) => print(&nodes, output),
-        None if nodes.is_empty() => {
-            say("No nodes. A Cluster whose DevCluster and DevMachines have backend.docker has its nodes here.\n")
-        }
+        None if nodes.is_empty() => say(
+            "No nodes. A Cluster whose DevCluster and DevMachines have backend.docker has its nodes here.\n",
+        ),
         None => say(&table(&nodes)),
     }
 }

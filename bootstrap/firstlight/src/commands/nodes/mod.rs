@@ -48,7 +48,9 @@ pub enum NodesCommand {
     /// A machine of a Cluster is deleted with kubectl: then its Node is drained before. This command is for what nobody manages any more.
     Delete(NodeNames),
     /// Import container images into nodes, so that their Pods need no registry
-    #[command(after_help = "Example:\n  firstlight nodes load web:1 --container-images web.tar --cluster first")]
+    #[command(
+        after_help = "Example:\n  firstlight nodes load web:1 --container-images web.tar --cluster first"
+    )]
     Load(LoadOptions),
     /// Say what hinders nodes on this machine
     Check(ListOptions),
@@ -139,12 +141,18 @@ pub async fn run(command: NodesCommand) -> Result<()> {
         NodesCommand::Exec(options) => exec::run(&options).await,
         NodesCommand::Load(options) => load::run(&options).await,
         NodesCommand::Pause(nodes) => each(&nodes, "paused", async |own, name| own.pause(name).await).await,
-        NodesCommand::Resume(nodes) => each(&nodes, "resumed", async |own, name| own.resume(name).await).await,
+        NodesCommand::Resume(nodes) => {
+            each(&nodes, "resumed", async |own, name| own.resume(name).await).await
+        }
         NodesCommand::Start(nodes) => {
             each(&nodes, "started", async |own, name| own.start(name).await.map(drop)).await
         }
-        NodesCommand::Stop(nodes) => each(&nodes, "stopped", async |own, name| own.stop(name, GRACE).await).await,
-        NodesCommand::Delete(nodes) => each(&nodes, "deleted", async |own, name| own.remove(name).await).await,
+        NodesCommand::Stop(nodes) => {
+            each(&nodes, "stopped", async |own, name| own.stop(name, GRACE).await).await
+        }
+        NodesCommand::Delete(nodes) => {
+            each(&nodes, "deleted", async |own, name| own.remove(name).await).await
+        }
     }
 }
 
@@ -173,11 +181,7 @@ fn settings(
 }
 
 /// Does something with each of these nodes. One that fails does not keep the others from it.
-async fn each(
-    nodes: &NodeNames,
-    done: &str,
-    act: impl AsyncFn(&Own, &str) -> Result<()>,
-) -> Result<()> {
+async fn each(nodes: &NodeNames, done: &str, act: impl AsyncFn(&Own, &str) -> Result<()>) -> Result<()> {
     let own = open(&nodes.directory).await?;
     let mut failed = 0;
     for name in names(&own, nodes).await? {

@@ -16,6 +16,14 @@ use anyhow::{Context, Result};
 pub(crate) use group::Group;
 pub use hierarchies::{Hierarchy, Version, parse};
 
+/// Returns the version of the control groups in which containers are.
+///
+/// # Errors
+/// The machine mounts no control groups that containers can use.
+pub fn version() -> Result<Version> {
+    Groups::find("").map(|groups| groups.version())
+}
+
 /// The group of the supervisors; no container has such a name.
 const SUPERVISORS: &str = "_supervisors";
 /// What a kubelet needs.
