@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use clap::Args;
+use container_machines::Nodes;
 use engine::{Manager, Settings};
 use kube::{Client, Config};
 use tokio::sync::oneshot;
@@ -13,9 +14,11 @@ use crate::backup::JOURNAL;
 use crate::connection::{client, manager_with};
 use crate::controllers::{self, Context, Selection};
 use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
+use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
 use crate::netboot::{Booting, InClusterOptions};
+use crate::nodes::{self, NodeOptions};
 use crate::options::features::variable;
 use crate::options::{FeatureOptions, LogOptions};
 use crate::signals::Signals;
@@ -47,6 +50,18 @@ pub struct ControllersOptions {
     /// Processes with different values share a cluster. Connections to workload clusters and Secrets are read without the filter.
     #[arg(long, value_name = "VALUE")]
     pub watch_filter: Option<String>,
+    /// Directory with the nodes on this machine, for the family containers [default: that of `serve`]
+    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
+    pub data_dir: Option<PathBuf>,
+    /// Folder or archive with the images of nodes: archives of `docker save`, OCI layouts and archives, bundles
+    #[arg(long, value_name = "PATH")]
+    pub container_images: Vec<PathBuf>,
+    /// Folder with mirrors and authorities of registries, in containerd's form: REGISTRY/hosts.toml
+    #[arg(long, value_name = "DIR")]
+    pub registry_hosts: Option<PathBuf>,
+    /// Real nodes on this machine.
+    #[command(flatten)]
+    pub nodes: NodeOptions,
     /// The services that boot machines.
     #[command(flatten)]
     pub netboot: InClusterOptions,
@@ -130,7 +145,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
 /// Starts the controllers, and the services that boot machines. The controllers of hosts wait for these services.
 async fn start(options: &ControllersOptions, manager: &Manager, booting: &Booting) -> Result<()> {
     let bmcs_here = options.netboot.netboot.bmcs_here.clone();
-    let context = Context { bmcs_here, ..Context::new(manager) };
+    let context = Context { bmcs_here, nodes: nodes_here(options, manager)?, ..Context::new(manager) };
     if !options.netboot.is_wanted() {
         controllers::start(&context, &options.controllers);
         tracing::info!("controllers are running");
@@ -143,6 +158,17 @@ async fn start(options: &ControllersOptions, manager: &Manager, booting: &Bootin
     controllers::start(&context, &options.controllers.clone().only(METAL));
     tracing::info!("machines are booted from here");
     Ok(())
+}
+
+/// Returns the nodes of this machine, if their controllers were named: those of all families may run far from any node.
+fn nodes_here(options: &ControllersOptions, manager: &Manager) -> Result<Option<Nodes>> {
+    if options.controllers == Selection::all() || !options.nodes.run_here(&options.controllers) {
+        return Ok(None);
+    }
+    let directory = DataDirectory::locate(options.data_dir.as_deref())?;
+    let images = &options.container_images;
+    let settings = nodes::Settings::new(&directory, &options.nodes, images, options.registry_hosts.as_ref());
+    Ok(Some(nodes::nodes(settings, manager.clock(), manager.random())))
 }
 
 /// Returns a client of the cluster in which this process is a pod, with the pod's service account.

@@ -43,7 +43,8 @@ pub fn shared(installed: &Selection, with_bare_metal: bool) -> Result<Vec<Value>
 /// Returns the controllers that are installed for a source that runs `source`. Others could take objects for theirs that another provider
 /// manages at the source and, after the pivot, at the target.
 pub fn carried_over(source: Selection, with_bare_metal: bool) -> Selection {
-    let carried = source.without("pods").without("operator");
+    // Nodes are on the source's machine, and a Pod has no access to it.
+    let carried = source.without("pods").without("operator").without("containers");
     if with_bare_metal { carried } else { carried.without("metal") }
 }
 

@@ -2,7 +2,7 @@
 
 mod options;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -77,6 +77,12 @@ impl Settings {
             credentials: Credentials::of_this_user(),
         })
     }
+}
+
+/// Returns whether a data directory has nodes.
+pub fn are_in(directory: &Path) -> bool {
+    let containers = std::fs::read_dir(directory.join(FOLDER).join("containers"));
+    containers.is_ok_and(|mut containers| containers.next().is_some())
 }
 
 /// Returns the nodes of this machine. Nothing of the machine is changed before the first object needs a container.

@@ -10,6 +10,7 @@ use machinery::clock::Clock;
 use pivot::journal::FileDisk;
 use pivot::{Journal, Options};
 use pki::kubeconfig::Kubeconfig;
+use schemas::infrastructure::DevCluster;
 use serde_json::Value;
 
 use super::UpOptions;
@@ -66,7 +67,7 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
             names.join(", ")
         );
     };
-    refuse_simulated(cluster)?;
+    refuse_simulated(cluster, infrastructure(cluster, &client).await?.as_ref())?;
     let (namespace, secret) = (name(cluster, "namespace"), format!("{}-kubeconfig", name(cluster, "name")));
     let secrets: Api<Secret> = Api::namespaced(client, &namespace);
     let found = secrets.get(&secret).await.with_context(|| format!("Secret {namespace}/{secret}"))?;
@@ -81,19 +82,36 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
 
 /// Fails early if the manifests have no Cluster that `--pivot-to self` can move into: several of them, or one of simulated machines.
 pub(super) fn check_manifests<'a>(objects: impl Iterator<Item = &'a Value>) -> Result<()> {
-    let clusters: Vec<&Value> = objects.filter(|object| object["kind"] == "Cluster").collect();
+    let (clusters, others): (Vec<&Value>, Vec<&Value>) = objects.partition(|object| object["kind"] == "Cluster");
     let count = clusters.len();
     ensure!(
         count < 2,
         "--pivot-to {ITSELF} needs exactly one Cluster, and the manifests have {count}: name a kubeconfig"
     );
-    clusters.iter().try_for_each(|cluster| refuse_simulated(cluster))
+    clusters.iter().try_for_each(|cluster| {
+        let reference = &cluster["spec"]["infrastructureRef"];
+        let is_named = |other: &&&Value| {
+            other["kind"] == reference["kind"] && other["metadata"]["name"] == reference["name"]
+        };
+        refuse_simulated(cluster, others.iter().find(is_named).copied())
+    })
+}
+
+/// Returns the DevCluster of a Cluster.
+async fn infrastructure(cluster: &Value, client: &Client) -> Result<Option<Value>> {
+    let reference = &cluster["spec"]["infrastructureRef"];
+    let (Some(name), true) = (reference["name"].as_str(), reference["kind"] == DevCluster::KIND) else {
+        return Ok(None);
+    };
+    let namespace = cluster["metadata"]["namespace"].as_str().unwrap_or_default();
+    let found: Option<DevCluster> = Api::namespaced(client.clone(), namespace).get_opt(name).await?;
+    Ok(found.map(|found| serde_json::to_value(found)).transpose()?)
 }
 
 /// Fails for a cluster of simulated machines, whose API server is in this process and ends with it.
-fn refuse_simulated(cluster: &Value) -> Result<()> {
+fn refuse_simulated(cluster: &Value, infrastructure: Option<&Value>) -> Result<()> {
     ensure!(
-        cluster["spec"]["infrastructureRef"]["kind"] != "DevCluster",
+        infrastructure.is_none_or(|found| found["spec"]["backend"]["inMemory"].is_null()),
         "--pivot-to {ITSELF}: Cluster {} is simulated by this process, and would end with it: name the kubeconfig of another server",
         cluster["metadata"]["name"]
     );
@@ -192,15 +210,18 @@ mod tests {
     #[test]
     fn everything_moves_into_one_real_cluster() {
         let cluster = |infrastructure: &str| json!({"kind": "Cluster", "metadata": {"name": "first"}, "spec": {"infrastructureRef": {"kind": infrastructure}}});
-        let (real, simulated, other) =
-            (cluster("Metal3Cluster"), cluster("DevCluster"), json!({"kind": "Secret"}));
+        let (real, other) = (cluster("Metal3Cluster"), json!({"kind": "Secret"}));
+        let (mut of_dev, dev) = (cluster("DevCluster"), |backend: &str| json!({"kind": "DevCluster", "metadata": {"name": "first"}, "spec": {"backend": {backend: {}}}}));
+        of_dev["spec"]["infrastructureRef"]["name"] = json!("first");
         let refusal = |objects: &[&Value]| {
             check_manifests(objects.iter().copied()).err().map_or(String::new(), |error| error.to_string())
         };
         assert_eq!(refusal(&[&real, &other]), "");
         assert_eq!(refusal(&[]), "", "the Cluster may be there already");
         assert!(refusal(&[&real, &real]).contains("exactly one Cluster, and the manifests have 2"));
-        assert!(refusal(&[&simulated]).contains("Cluster \"first\" is simulated by this process"));
+        assert!(refusal(&[&of_dev, &dev("inMemory")]).contains("Cluster \"first\" is simulated by this process"));
+        assert_eq!(refusal(&[&of_dev, &dev("docker")]), "");
+        assert_eq!(refusal(&[&of_dev]), "", "its infrastructure may be there already");
     }
 
     #[tokio::test]

@@ -1,6 +1,7 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
 mod handover;
+mod nodes;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use machinery::clock::Clock;
 use store::EngineError;
 
 use self::handover::{AfterUp, Stage, check_manifests, is_itself, known_target, write_target};
+use self::nodes::control_nodes;
 use super::goal::{Goal, Timeline, missing, notes, seconds};
 use crate::data_directory::DataDirectory;
 use crate::handed_over;
@@ -139,8 +141,13 @@ pub async fn run(options: &UpOptions) -> Result<()> {
         process.kubeconfig.display()
     ))?;
     let outcome = follow(&process, &documents, options, &mut signals, &mut screen).await;
+    let folder = process.data().to_owned();
     process.stop().await;
-    outcome
+    outcome?;
+    match options.pivot_to.as_deref().is_some_and(is_itself) && crate::nodes::are_in(&folder) {
+        true => control_nodes(options, &folder, &mut signals).await,
+        false => Ok(()),
+    }
 }
 
 /// Returns the manifests of bundles, if they are asked for.
