@@ -14,6 +14,11 @@ use crate::names::condition;
 /// Interval between checks of state that changes without an event: etcd's members, a control plane that is
 /// not initialised yet.
 const LOOK_AGAIN: Duration = Duration::from_secs(20);
+/// The same interval while a machine is new: its members and Pods come up within seconds, and somebody waits for them.
+const LOOK_SOON: Duration = Duration::from_secs(2);
+/// How long a machine is new.
+const NEW: chrono::Duration = chrono::Duration::minutes(2);
+
 /// Returns the time until something is due that has no event. `control_plane` has its new conditions, and `remediation` is when a Machine
 /// may be remediated that may not be now.
 pub(super) fn requeue(
@@ -36,7 +41,7 @@ pub(super) fn requeue(
             || unwell(condition::COMPONENTS_HEALTHY)
             || unwell(condition::ETCD_CLUSTER_HEALTHY)
         {
-            waits.push(LOOK_AGAIN);
+            waits.push(if has_new_machine(observed, now) { LOOK_SOON } else { LOOK_AGAIN });
         }
         let mut due = rollouts(observed);
         due.extend(remediation);
@@ -47,6 +52,11 @@ pub(super) fn requeue(
         waits.extend(due.into_iter().filter(|due| *due > now).filter_map(|due| (due - now).to_std().ok()));
     }
     waits.into_iter().min()
+}
+
+fn has_new_machine(observed: &Observed, now: DateTime<Utc>) -> bool {
+    let created = observed.machines.iter().filter_map(|member| member.machine.metadata.creation_timestamp.as_ref());
+    created.into_iter().any(|created| now - engine::time::utc(created) < NEW)
 }
 
 /// Returns the times at which Machines become outdated.
