@@ -97,7 +97,7 @@ impl Hand<'_> {
         let kubeadm = |verb| {
             ["kubeadm", verb, "--config", "/dev/stdin", "--ignore-preflight-errors=SystemVerification"]
         };
-        let init = INIT.replace("TOKEN", TOKEN).replace("VERSION", self.images.newer());
+        let init = INIT.replace("TOKEN", TOKEN).replace("VERSION", self.images.older());
         self.exec(PLANE, &kubeadm("init"), init.as_bytes()).await?;
         steps.done("kubeadm init")?;
         let join = JOIN.replace("TOKEN", TOKEN).replace("ADDRESS", &address);
@@ -128,7 +128,7 @@ impl Hand<'_> {
 
     /// Starts a container, and returns its address.
     async fn start(&self, name: &str) -> Result<String> {
-        let spec = json!({"name": name, "image": self.images.root(self.images.newer()), "volumes": ["/var"]});
+        let spec = json!({"name": name, "image": self.images.root(self.images.older()), "volumes": ["/var"]});
         let spec: Spec = serde_json::from_value(spec)?;
         self.own.create(&spec).await?;
         let started = self.own.start(name).await?;
@@ -172,7 +172,8 @@ impl Hand<'_> {
         for node in [PLANE, WORKER] {
             let console = self.own.console(node, 4096).await.unwrap_or_default();
             text += &format!("--- console of {node}\n{}\n", String::from_utf8_lossy(&console));
-            let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u containerd -u pod-network";
+            let line =
+                "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u pod-network";
             let state = self.exec(node, &["sh", "-c", line], b"").await;
             text += &state.unwrap_or_else(|error| format!("{error:#}"));
         }

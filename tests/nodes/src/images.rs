@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use node_programs::{build, once, run, write, write_node, write_web};
 
-/// The minor version from which an upgrade is played. Its programs are those of the newer one with another version stamped in.
-const OLD: &str = "v1.35.7";
+/// The minor version to which an upgrade is played. Its programs are those of the older one with another version stamped in. It is not the other way
+/// round, because a control plane's controller gives kubeadm 1.35 a feature gate that 1.36 does not know any more.
+const NEWER: &str = "v1.37.0";
 
 /// The files that the suite has made:
 ///
@@ -29,7 +30,7 @@ pub fn prepare() -> Result<Images> {
     let images = Images::find();
     let here = here();
     run(&here.join("make-root"), [images.folder.as_os_str()])?;
-    for (version, programs) in [(images.newer(), build(None)?), (OLD, build(Some(OLD))?)] {
+    for (version, programs) in [(images.older(), build(None)?), (NEWER, build(Some(NEWER))?)] {
         let folder = images.folder.join(version);
         let made_of = [
             images.folder.join("root.made-of"),
@@ -39,7 +40,7 @@ pub fn prepare() -> Result<Images> {
         ];
         std::fs::create_dir_all(&folder)?;
         once(&folder.join("made-of"), &made_of, || images.make(version, &programs))?;
-        if version == images.newer() {
+        if version == images.older() {
             write_web(&programs, &images.web())?;
         }
     }
@@ -49,7 +50,8 @@ pub fn prepare() -> Result<Images> {
 impl Images {
     /// Returns the images that [`prepare`] has made.
     pub fn find() -> Self {
-        Self { folder: here().join("../../../target/tools/nodes") }
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new("/"));
+        Self { folder: workspace.join("target/tools/nodes") }
     }
 
     /// Returns the folder of all.
@@ -57,14 +59,14 @@ impl Images {
         &self.folder
     }
 
-    /// Returns the newer version.
-    pub fn newer(&self) -> &'static str {
+    /// Returns the older version, that of the programs.
+    pub fn older(&self) -> &'static str {
         node_programs::version()
     }
 
-    /// Returns the older version.
-    pub fn older(&self) -> &'static str {
-        OLD
+    /// Returns the newer version.
+    pub fn newer(&self) -> &'static str {
+        NEWER
     }
 
     /// Returns the root folder of a node.
@@ -84,7 +86,7 @@ impl Images {
 
     /// Returns kubectl.
     pub fn kubectl(&self) -> PathBuf {
-        self.folder.join(self.newer()).join("binaries/kubectl")
+        self.folder.join(self.older()).join("binaries/kubectl")
     }
 
     /// Returns the Debian without Kubernetes.
@@ -97,7 +99,7 @@ impl Images {
     /// # Errors
     /// Nothing can be printed.
     pub fn print(&self) -> Result<()> {
-        for path in [self.node(self.newer()), self.node(self.older()), self.web()] {
+        for path in [self.node(self.older()), self.node(self.newer()), self.web()] {
             writeln!(std::io::stdout(), "{}", std::fs::canonicalize(path)?.display())?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use tokio::process::Command;
 
 use crate::images::Images;
-use crate::run::run;
+use crate::run::{run, until};
 
 /// The longest time for a command that looks at something.
 const LOOK: Duration = Duration::from_secs(30);
@@ -111,24 +111,29 @@ fn identities(folder: &Path, depth: u32) -> Vec<String> {
 }
 
 /// Kills what still runs in the control groups of the data directories in a folder, and removes them: they would outlive the namespaces.
-pub fn remove_groups(folder: &Path) {
-    for group in groups(folder) {
-        remove_group(&group);
-    }
+pub async fn remove_groups(folder: &Path) {
+    let groups = groups(folder);
+    let removed = until("the control groups are removed", LOOK, async || {
+        groups.iter().try_for_each(|group| remove_group(group))
+    });
+    // What a failed scenario leaves is no failure of its own.
+    removed.await.ok();
 }
 
-fn remove_group(group: &Path) {
-    for entry in fs::read_dir(group).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove_group(&entry.path());
-        }
-    }
+fn remove_group(group: &Path) -> Result<()> {
     for pid in fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default().lines() {
         let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid {
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
         }
     }
-    // A group whose processes have not ended yet stays. It is empty, and costs nothing.
-    fs::remove_dir(group).ok();
+    for entry in fs::read_dir(group).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            remove_group(&entry.path())?;
+        }
+    }
+    match fs::remove_dir(group) {
+        Err(error) if group.exists() => Err(error.into()),
+        _ => Ok(()),
+    }
 }

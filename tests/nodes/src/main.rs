@@ -97,6 +97,6 @@ async fn here(scenario: &Scenario) -> Result<()> {
     let steps = steps::Steps::new(scenario.name);
     let outcome = (scenario.run)(&images, folder.path()).await;
     steps.done(if outcome.is_ok() { "passed" } else { "FAILED" })?;
-    machine::remove_groups(folder.path());
+    machine::remove_groups(folder.path()).await;
     outcome
 }

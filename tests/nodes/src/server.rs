@@ -92,8 +92,8 @@ impl Server {
     /// # Errors
     /// It fails.
     pub async fn in_node(&self, node: &str, command: &[&str]) -> Result<String> {
-        let mut program = self.command(&["nodes", "exec", node]);
-        run(program.arg("--").args(command), b"", START).await
+        let mut program = self.command(&["nodes", "exec"]);
+        run(program.args([node, "--"]).args(command), b"", START).await
     }
 
     /// Returns a kubectl for the server.

@@ -126,7 +126,7 @@ async fn explained(server: &Server) -> String {
     for node in machines::names(&management).await.unwrap_or_default() {
         let said = server.run(&["nodes", "logs", &node]).await.unwrap_or_else(|error| format!("{error:#}"));
         text += &format!("--- console of {node}\n{}\n", last_lines(&said, 40));
-        let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 40 -u kubelet -u containerd -u pod-network";
+        let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u pod-network";
         let state = server.in_node(&node, &["sh", "-c", line]).await;
         text += &state.unwrap_or_else(|error| format!("{error:#}"));
     }
