@@ -2,6 +2,7 @@
 //! is behind it is not trusted: clients check it themselves.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ pub(crate) enum Outcome {
     Ready,
     /// It answers, and is not ready: why.
     NotReady(String),
+    /// It answers, and says nothing of that to anybody: an API server that starts, and one that refuses anonymous requests.
+    Forbidden(String),
     /// It takes connections, and does not answer in time.
     Silent(String),
     /// It takes no connection: why.
@@ -45,6 +48,9 @@ impl Checks {
         };
         match timeout(limits::CHECK, self.get(stream, server)).await {
             Ok(Ok(line)) => judge(&line),
+            Ok(Err(error)) if error.kind() == ErrorKind::UnexpectedEof => {
+                Outcome::NotReady("it ends the connection before it answers /readyz".to_owned())
+            }
             Ok(Err(error)) => Outcome::NotReady(error.to_string()),
             Err(_) => Outcome::Silent(late("no answer to /readyz")),
         }
@@ -75,12 +81,13 @@ fn late(what: &str) -> String {
     format!("{what} within {} s", limits::CHECK.as_secs())
 }
 
-/// Judges the first line of an answer. Where anonymous requests are refused, the answer shows that requests are answered at least.
+/// Judges the first line of an answer.
 fn judge(line: &str) -> Outcome {
     let code = line.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5));
     let not_ready = |what: &dyn Display| Outcome::NotReady(format!("/readyz is answered with {what}"));
     match code {
-        Some("200" | "401" | "403") => Outcome::Ready,
+        Some("200") => Outcome::Ready,
+        Some(code @ ("401" | "403")) => Outcome::Forbidden(format!("/readyz is answered with {code}")),
         Some(code) if code.bytes().all(|byte| byte.is_ascii_digit()) => not_ready(&code),
         _ => not_ready(&"something that is not HTTP"),
     }

@@ -24,6 +24,9 @@ pub const CHECK_AGAIN: Duration = Duration::from_secs(1);
 pub const CHECK_SOON: Duration = Duration::from_millis(250);
 /// The number of checks without an answer in a row after which a server that can be reached is unhealthy: a busy machine is slow at times.
 pub const SILENT_CHECKS: u32 = 2;
+/// The number of checks in a row that are refused as anonymous after which a server counts as ready. One that starts refuses some until it knows
+/// its roles.
+pub const FORBIDDEN_CHECKS: u32 = 10;
 /// The longest first line of an answer to a check in bytes.
 pub const ANSWER: usize = 512;
 /// The pause between two looks at the configuration.

@@ -54,8 +54,9 @@ struct Known {
     health: Health,
     /// Whether it has accepted the last connection.
     is_reached: bool,
-    /// The number of checks without an answer in a row.
+    /// The number of checks without an answer in a row, and of those that were refused.
     silent: u32,
+    forbidden: u32,
 }
 
 /// One more connection, until this is dropped.
@@ -178,7 +179,7 @@ impl Pool {
 
 impl Backend {
     fn new(name: &str, address: SocketAddrV4) -> Self {
-        let known = Mutex::new(Known { health: Health::Unknown, is_reached: false, silent: 0 });
+        let known = Mutex::new(Known { health: Health::Unknown, is_reached: false, silent: 0, forbidden: 0 });
         Self { name: name.to_owned(), address, known, connections: Arc::default() }
     }
 
@@ -188,10 +189,18 @@ impl Backend {
         let (was_reached, before) = (known.is_reached, known.health.clone());
         known.is_reached = !matches!(outcome, Outcome::Unreachable(_));
         known.silent = if matches!(outcome, Outcome::Silent(_)) { known.silent + 1 } else { 0 };
+        known.forbidden = if matches!(outcome, Outcome::Forbidden(_)) { known.forbidden + 1 } else { 0 };
         match outcome {
             Outcome::Ready => known.health = Health::Healthy,
             Outcome::Silent(_) if known.silent < limits::SILENT_CHECKS => {}
-            Outcome::Silent(why) | Outcome::NotReady(why) | Outcome::Unreachable(why) => {
+            Outcome::Forbidden(_) if before == Health::Healthy => {}
+            Outcome::Forbidden(_) if known.forbidden >= limits::FORBIDDEN_CHECKS => {
+                known.health = Health::Healthy;
+            }
+            Outcome::Forbidden(why)
+            | Outcome::Silent(why)
+            | Outcome::NotReady(why)
+            | Outcome::Unreachable(why) => {
                 known.health = Health::Unhealthy(why);
             }
         }

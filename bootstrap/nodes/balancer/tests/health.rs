@@ -59,13 +59,28 @@ async fn a_server_gets_connections_only_while_it_says_that_it_is_ready() {
         }
     }
     assert_eq!(before.ask("still").await.unwrap(), "still", "connections do not end with readiness");
-    // Where anonymous requests are refused, that it answers must do.
-    for code in [401, 403] {
-        *one.answer.lock() = Answer::Code(500);
-        world.until_healthy(1).await;
-        *one.answer.lock() = Answer::Code(code);
-        world.until_healthy(2).await;
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_anonymous_requests_is_ready_after_a_while() {
+    let (one, two, starting) = (Api::new("one").await, Api::new("two").await, Api::new("starting").await);
+    for (api, code) in [(&one, 401), (&two, 403), (&starting, 403)] {
+        *api.answer.lock() = Answer::Code(code);
     }
+    let world = World::new(&[&one, &two, &starting], 100).await;
+    let status = world.until("all answer", |status| {
+        status.servers.iter().all(|server| matches!(server.health, Health::Unhealthy(_)))
+    });
+    assert_eq!(why(&status.await, "one"), "/readyz is answered with 401");
+    // An API server that starts refuses them too, until it has its roles, and then says that it is not ready.
+    *starting.answer.lock() = Answer::Code(500);
+    let status = world.until_healthy(2).await;
+    assert_eq!(why(&status, "starting"), "/readyz is answered with 500");
+    *starting.answer.lock() = Answer::Code(200);
+    world.until_healthy(3).await;
+    *starting.answer.lock() = Answer::Code(403);
+    one.stop().await;
+    assert_eq!(of(&world.until_healthy(2).await, "starting").health, Health::Healthy);
 }
 
 #[tokio::test]
