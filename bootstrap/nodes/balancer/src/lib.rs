@@ -9,6 +9,7 @@
 
 mod check;
 mod choice;
+mod console;
 mod contained;
 mod folder;
 mod forward;

@@ -8,10 +8,11 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::console::say;
 use crate::forward::forward;
+use crate::limits;
 use crate::pool::Pool;
 use crate::shares::Shares;
-use crate::{limits, process};
 
 /// The connections that may still be accepted, also after the port has changed.
 pub(crate) struct Free {
@@ -48,7 +49,7 @@ async fn accept(listener: TcpListener, pool: Arc<Pool>, free: Arc<Semaphore>, sh
     loop {
         let is_full = free.available_permits() == 0;
         if is_full && !was_full {
-            process::say("there are as many connections as there may be: more wait until one of them ends");
+            say("there are as many connections as there may be: more wait until one of them ends");
         }
         was_full = is_full;
         // Nobody closes it.
@@ -64,7 +65,7 @@ async fn accept(listener: TcpListener, pool: Arc<Pool>, free: Arc<Semaphore>, sh
                 });
             }
             Err(error) => {
-                process::say(&format!("cannot accept a connection: {error}"));
+                say(&format!("cannot accept a connection: {error}"));
                 tokio::time::sleep(limits::ACCEPT_AGAIN).await;
             }
         }

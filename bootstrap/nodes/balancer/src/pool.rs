@@ -13,7 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::check::{Checks, Outcome};
 use crate::choice::{Candidate, order};
-use crate::{limits, process};
+use crate::console::say;
+use crate::limits;
 
 /// All servers.
 pub(crate) struct Pool {
@@ -207,9 +208,9 @@ impl Backend {
         let (name, address) = (&self.name, self.address);
         match (&before, &known.health) {
             (Health::Healthy, Health::Healthy) => {}
-            (_, Health::Healthy) => process::say(&format!("server {name} ({address}) is ready")),
+            (_, Health::Healthy) => say(&format!("server {name} ({address}) is ready")),
             (before, Health::Unhealthy(why)) if before != &known.health => {
-                process::say(&format!("server {name} ({address}) is not ready: {why}"));
+                say(&format!("server {name} ({address}) is not ready: {why}"));
             }
             _ => {}
         }

@@ -1,12 +1,10 @@
 //! The process of a balancer.
 
-use std::io::Write;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use machinery::clock::{Clock, rfc3339};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
@@ -14,6 +12,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::check::Checks;
+use crate::console::say;
 use crate::folder::Stamp;
 use crate::listen::{Free, Listening};
 use crate::pool::Pool;
@@ -137,10 +136,4 @@ fn raise_files() -> u64 {
         Ok(()) => limit.maximum.unwrap_or(u64::MAX),
         Err(_) => limit.current.unwrap_or(u64::MAX),
     }
-}
-
-/// Writes a line to the console, which may be gone.
-pub(crate) fn say(text: &str) {
-    let now = rfc3339(Clock::system().now());
-    writeln!(std::io::stdout(), "{now} {text}").ok();
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::{limits, process};
+use crate::console::say;
+use crate::limits;
 
 /// The connections of each client that has some.
 pub(crate) struct Shares {
@@ -35,7 +36,7 @@ impl Shares {
         }
         *count += 1;
         if *count == self.most {
-            process::say(&format!("{client} has {count} connections, its share: more are refused"));
+            say(&format!("{client} has {count} connections, its share: more are refused"));
         }
         Some(Share { client, shares: self.clone() })
     }
