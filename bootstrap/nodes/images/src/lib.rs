@@ -9,6 +9,7 @@ mod check;
 pub mod limits;
 mod make;
 mod node_images;
+pub mod pods_network;
 mod stream;
 mod words;
 

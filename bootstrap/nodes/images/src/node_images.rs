@@ -118,7 +118,7 @@ impl Shared {
             Ok(found) => found,
             Err(error) => return Ok(Err(error)),
         };
-        report(&format!("unpacking {name}"));
+        report(&format!("preparing {name}"));
         let store = self.store.clone();
         let unpacked = in_thread(move || store.unpack(&archive, &image)).await;
         unpacked.with_context(|| format!("the image {name}")).map(Ok)

@@ -236,6 +236,17 @@ fn a_recipe_that_cannot_be_followed_is_refused() {
 }
 
 #[tokio::test]
+async fn a_bundle_carries_a_node() {
+    let (kitchen, machine) = (Kitchen::new(&[]), Machine::new());
+    let path = kitchen.path("node.tar");
+    fs::write(&path, kitchen.make(&kitchen.recipe()).unwrap()).unwrap();
+    let container = bundle::Container { name: None, path, platforms: bundle::Platforms::own() };
+    let additions = bundle::Additions { containers: vec![container], ..Default::default() };
+    bundle::write(&machine.local().join("site.bundle"), None, &additions).unwrap();
+    assert!(machine.find("kindest/node:v1.36.3").await.is_ok());
+}
+
+#[tokio::test]
 async fn without_images_nodes_pull_them() {
     let kitchen = Kitchen::new(&[]);
     assert!(kitchen.make(&Recipe { images: Vec::new(), ..kitchen.recipe() }).is_ok());

@@ -50,7 +50,8 @@ const MASKED: [&str; 32] = [
     "e2scrub_reap.service",
     "fstrim.timer",
 ];
-const ENABLED: [&str; 3] = ["kubelet.service", "node-images.service", "node-pods-network.service"];
+const ENABLED: [&str; 4] =
+    ["kubelet.service", "node-images.service", "node-pods-network.service", "node-ssh-keys.service"];
 const UNITS: &str = "/etc/systemd/system";
 /// What a Debian has that differs from node to node, or that would change the machine.
 const EMPTIED: [&str; 5] =
@@ -129,6 +130,11 @@ fn files(facts: &Facts<'_>) -> Vec<(&'static str, u32, String)> {
             "/etc/systemd/system/node-images.service",
             0o644,
             kept(include_str!("../../data/node-images.service")),
+        ),
+        (
+            "/etc/systemd/system/node-ssh-keys.service",
+            0o644,
+            kept(include_str!("../../data/node-ssh-keys.service")),
         ),
         (
             "/etc/systemd/system/node-pods-network.service",
