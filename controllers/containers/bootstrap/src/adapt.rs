@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::kubeadm::{command, configuration};
+use crate::options::NodeOptions;
 use crate::steps::{Action, Bootstrap, Command, Step, WriteFile};
 
 /// The files with kubeadm's configuration: those of cloud-config for `init` and `join`, and that of Ignition.
@@ -10,23 +11,6 @@ const CONFIGURATIONS: &[&str] =
 
 /// The script that runs kubeadm in Ignition's data.
 const SCRIPT: &str = "/etc/kubeadm.sh";
-
-/// Where a node runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NodeOptions {
-    /// Whether the node has a control group namespace of its own (`--cgroupns=private`), with `/kubelet` in it: all but
-    /// images of kind 0.19 and older. The kubelet then gets `cgroup-root` and `runtime-cgroups`.
-    pub own_cgroup: bool,
-    /// Whether the machine has version 1 of control groups, and the kubelet is 1.31 or newer, which knows the flag
-    /// `fail-cgroupv1` (since 1.35 it refuses version 1 without it).
-    pub cgroup_v1: bool,
-}
-
-impl Default for NodeOptions {
-    fn default() -> Self {
-        Self { own_cgroup: true, cgroup_v1: false }
-    }
-}
 
 impl Bootstrap {
     /// Returns the steps with kubeadm's configuration and commands as a node in a container needs them.

@@ -15,15 +15,16 @@ mod ignition;
 mod kubeadm;
 pub mod limits;
 mod metadata;
+mod options;
 mod report;
 mod script;
 mod shell;
 mod steps;
 mod users;
 
-pub use adapt::NodeOptions;
 pub use error::Error;
 pub use metadata::Metadata;
+pub use options::NodeOptions;
 pub use report::{At, Outcome, Output, Report};
 pub use script::{Place, deliver_command, script, start_command, status_command};
 pub use steps::{Action, Bootstrap, Command, Step, WriteFile};

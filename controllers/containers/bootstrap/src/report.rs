@@ -185,30 +185,30 @@ fn is_token(word: &str) -> bool {
 }
 
 impl Outcome {
-    /// Returns the message of the condition `BootstrapCompleted`: Cluster API's words, and none for a completed bootstrap.
+    /// Returns the message of the condition `BootstrapCompleted`: none for a completed bootstrap. It has what that of Cluster API's provider has,
+    /// with the failure in its first line, which is the one that tools show.
     pub fn message(&self) -> String {
         match self {
             Self::NotStarted => "Bootstrap has not started".to_owned(),
             Self::Running(at) => format!("{} ({} of {})", at.running(), at.step, at.of),
             Self::Completed | Self::Foreign { succeeded: true } => String::new(),
             Self::Foreign { succeeded: false } => {
-                "ERROR: another provider has begun to run kubeadm in this node, and it \
+                "Another provider has begun to run kubeadm in this node, and it \
                 has not succeeded. Delete the Machine, so that another takes its place"
                     .to_owned()
             }
             Self::Failed { at, code, output } => {
-                format!("{}\nERROR: exited with status: {code}\n{}", at.running(), output.message())
+                let why = output.stderr.last().map(|line| format!(": {line}")).unwrap_or_default();
+                format!("{} exited with status: {code}{why}\n{}", at.failed(), output.message())
             }
             Self::Interrupted(at) => format!(
-                "{}\nERROR: interrupted in step {} of {}: the node or the bootstrap in it was stopped, and no step is \
-                 taken twice. Delete the Machine, so that another takes its place",
-                at.running(),
-                at.step,
-                at.of
+                "{} interrupted: the node or the bootstrap in it was stopped, and no step is taken twice. Delete the Machine, so that \
+                 another takes its place",
+                at.failed(),
             ),
             Self::TimedOut { at, output } => format!(
-                "{}\nERROR: operation cancelled: context deadline exceeded\n{}",
-                at.running(),
+                "{} operation cancelled: context deadline exceeded\n{}",
+                at.failed(),
                 output.message()
             ),
         }
@@ -218,6 +218,10 @@ impl Outcome {
 impl At {
     fn running(&self) -> String {
         format!("Running bootstrap command [ {} ]", self.what)
+    }
+
+    fn failed(&self) -> String {
+        format!("Bootstrap failed at command [ {} ] ({} of {}):", self.what, self.step, self.of)
     }
 }
 

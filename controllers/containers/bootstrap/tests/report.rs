@@ -70,7 +70,7 @@ fn the_last_lines_are_shown() {
 }
 
 #[test]
-fn messages_have_the_words_of_the_provider() {
+fn messages_have_the_cause_in_their_first_line() {
     let text = |text: &str| vec![text.to_owned()];
     let cases = [
         (Outcome::Running(at(2, "/bin/true")), "Running bootstrap command [ /bin/true ] (2 of 3)"),
@@ -81,8 +81,8 @@ fn messages_have_the_words_of_the_provider() {
                 code: 3,
                 output: Output { stdout: text("some output"), stderr: text("some trouble") },
             },
-            "Running bootstrap command [ echo some output; echo some trouble >&2; exit 3 ]\nERROR: exited with status: \
-             3\nSTDOUT: some output\nSTDERR: some trouble",
+            "Bootstrap failed at command [ echo some output; echo some trouble >&2; exit 3 ] (2 of 3): exited with status: \
+             3: some trouble\nSTDOUT: some output\nSTDERR: some trouble",
         ),
         (
             Outcome::Failed {
@@ -90,17 +90,17 @@ fn messages_have_the_words_of_the_provider() {
                 code: 1,
                 output: Output { stdout: Vec::new(), stderr: lines(1, 2) },
             },
-            "Running bootstrap command [ x ]\nERROR: exited with status: 1\nSTDOUT: \nSTDERR: \n  * line 1\n  * line 2",
+            "Bootstrap failed at command [ x ] (1 of 3): exited with status: 1: line 2\nSTDOUT: \nSTDERR: \n  * line 1\n  * line 2",
         ),
         (
             Outcome::TimedOut { at: at(3, "sleep 40"), output: Output::default() },
-            "Running bootstrap command [ sleep 40 ]\nERROR: operation cancelled: context deadline exceeded\nSTDOUT: \n\
+            "Bootstrap failed at command [ sleep 40 ] (3 of 3): operation cancelled: context deadline exceeded\nSTDOUT: \n\
              STDERR: ",
         ),
         (
             Outcome::Interrupted(at(2, "kubeadm join")),
-            "Running bootstrap command [ kubeadm join ]\nERROR: interrupted in step 2 of 3: the node or the bootstrap in \
-             it was stopped, and no step is taken twice. Delete the Machine, so that another takes its place",
+            "Bootstrap failed at command [ kubeadm join ] (2 of 3): interrupted: the node or the bootstrap in it was \
+             stopped, and no step is taken twice. Delete the Machine, so that another takes its place",
         ),
     ];
     for (outcome, expected) in cases {

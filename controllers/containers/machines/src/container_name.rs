@@ -1,6 +1,7 @@
 //! Names of containers, which are also the names of hosts and of Nodes. Pure.
 
 use machinery::hash::fnv1a_64;
+use system_containers::check_name;
 use system_containers::limits::NAME;
 
 /// The length of what follows the last hyphen of a name that was cut or was taken.
@@ -28,7 +29,7 @@ pub(crate) fn other(name: &str, uid: &str) -> String {
 fn fit(name: &str) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' }).collect();
-    match plain == name && name.len() <= NAME {
+    match plain == name && check_name(name).is_ok() {
         true => plain,
         false => with_suffix(&plain, name),
     }

@@ -8,7 +8,8 @@ use engine::{Action, Error, Outcome, finalizer};
 use schemas::HasConditions;
 use schemas::infrastructure::DevCluster;
 use schemas::meta::{ApiEndpoint, Condition};
-use system_containers::balancer::{Balancer, Configuration};
+use system_containers::State;
+use system_containers::balancer::{Balancer, Configuration, Health, ServerStatus, Status};
 
 use super::observe::{DevClusterController, Observed};
 use super::plan::Plan;
@@ -72,7 +73,33 @@ fn show(wanted: &mut DevCluster, balancer: &Balancer, configuration: &Configurat
         endpoint.port = Some(configuration.port.into());
     }
     wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);
-    conditions::is_true(BALANCER, "Available")
+    let name = &balancer.name;
+    match (&balancer.state, &balancer.status) {
+        (State::Paused, _) => {
+            let message = format!("Load balancer {name} is paused: `firstlight nodes resume {name}` lets it go on");
+            conditions::is_false(BALANCER, "NotAvailable", message)
+        }
+        (_, None) => {
+            let message = format!("Load balancer {name} does not answer: `firstlight nodes logs {name}` says more");
+            conditions::is_false(BALANCER, "NotAvailable", message)
+        }
+        (_, Some(status)) => {
+            Condition { message: unwell(status), ..conditions::is_true(BALANCER, "Available") }
+        }
+    }
+}
+
+/// Returns which API servers get no connections; an empty text if all do.
+fn unwell(status: &Status) -> String {
+    let why = |server: &ServerStatus| match &server.health {
+        Health::Unhealthy(why) => Some(format!("{}: {why}", server.name)),
+        _ => None,
+    };
+    let unwell: Vec<String> = status.servers.iter().filter_map(why).collect();
+    match unwell.as_slice() {
+        [] => String::new(),
+        unwell => format!("API servers that get no connections: {}", unwell.join("; ")),
+    }
 }
 
 fn deleting() -> Condition {

@@ -219,7 +219,7 @@ fn a_bootstrap_that_failed_is_final_and_said() {
     for outcome in [failed, Outcome::Interrupted(at()), Outcome::Foreign { succeeded: false }] {
         let message = outcome.message();
         let plan = plan(&ended_with(outcome), now());
-        assert_eq!(said(&plan.wanted, BOOTSTRAP), format!("False/Failed {message}"));
+        assert_eq!(said(&plan.wanted, BOOTSTRAP), format!("False/Failed {message}").trim_end());
         assert_eq!(plan.step, None);
         assert!(
             said(&plan.wanted, "Ready").contains("* BootstrapCompleted: "),
