@@ -55,7 +55,8 @@ pub(super) fn requeue(
 }
 
 fn has_new_machine(observed: &Observed, now: DateTime<Utc>) -> bool {
-    let created = observed.machines.iter().filter_map(|member| member.machine.metadata.creation_timestamp.as_ref());
+    let created =
+        observed.machines.iter().filter_map(|member| member.machine.metadata.creation_timestamp.as_ref());
     created.into_iter().any(|created| now - engine::time::utc(created) < NEW)
 }
 

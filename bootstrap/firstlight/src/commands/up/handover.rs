@@ -82,7 +82,8 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
 
 /// Fails early if the manifests have no Cluster that `--pivot-to self` can move into: several of them, or one of simulated machines.
 pub(super) fn check_manifests<'a>(objects: impl Iterator<Item = &'a Value>) -> Result<()> {
-    let (clusters, others): (Vec<&Value>, Vec<&Value>) = objects.partition(|object| object["kind"] == "Cluster");
+    let (clusters, others): (Vec<&Value>, Vec<&Value>) =
+        objects.partition(|object| object["kind"] == "Cluster");
     let count = clusters.len();
     ensure!(
         count < 2,
@@ -211,7 +212,10 @@ mod tests {
     fn everything_moves_into_one_real_cluster() {
         let cluster = |infrastructure: &str| json!({"kind": "Cluster", "metadata": {"name": "first"}, "spec": {"infrastructureRef": {"kind": infrastructure}}});
         let (real, other) = (cluster("Metal3Cluster"), json!({"kind": "Secret"}));
-        let (mut of_dev, dev) = (cluster("DevCluster"), |backend: &str| json!({"kind": "DevCluster", "metadata": {"name": "first"}, "spec": {"backend": {backend: {}}}}));
+        let (mut of_dev, dev) = (
+            cluster("DevCluster"),
+            |backend: &str| json!({"kind": "DevCluster", "metadata": {"name": "first"}, "spec": {"backend": {backend: {}}}}),
+        );
         of_dev["spec"]["infrastructureRef"]["name"] = json!("first");
         let refusal = |objects: &[&Value]| {
             check_manifests(objects.iter().copied()).err().map_or(String::new(), |error| error.to_string())
@@ -219,7 +223,9 @@ mod tests {
         assert_eq!(refusal(&[&real, &other]), "");
         assert_eq!(refusal(&[]), "", "the Cluster may be there already");
         assert!(refusal(&[&real, &real]).contains("exactly one Cluster, and the manifests have 2"));
-        assert!(refusal(&[&of_dev, &dev("inMemory")]).contains("Cluster \"first\" is simulated by this process"));
+        assert!(
+            refusal(&[&of_dev, &dev("inMemory")]).contains("Cluster \"first\" is simulated by this process")
+        );
         assert_eq!(refusal(&[&of_dev, &dev("docker")]), "");
         assert_eq!(refusal(&[&of_dev]), "", "its infrastructure may be there already");
     }

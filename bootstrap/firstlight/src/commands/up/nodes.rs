@@ -24,7 +24,8 @@ const FAMILY: &str = "containers";
 /// # Errors
 /// The cluster cannot be reached.
 pub(super) async fn control_nodes(options: &UpOptions, folder: &Path, signals: &mut Signals) -> Result<()> {
-    let kubeconfig = known_target(Path::new(ITSELF), folder)?.context("the cluster has no kubeconfig here")?;
+    let kubeconfig =
+        known_target(Path::new(ITSELF), folder)?.context("the cluster has no kubeconfig here")?;
     let (server, directory) = (&options.server, DataDirectory::locate(Some(folder))?);
     let (images, hosts) = (&server.container_images, server.registry_hosts.as_ref());
     let settings = nodes::Settings::new(&directory, &server.nodes, images, hosts);

@@ -76,11 +76,13 @@ fn show(wanted: &mut DevCluster, balancer: &Balancer, configuration: &Configurat
     let name = &balancer.name;
     match (&balancer.state, &balancer.status) {
         (State::Paused, _) => {
-            let message = format!("Load balancer {name} is paused: `firstlight nodes resume {name}` lets it go on");
+            let message =
+                format!("Load balancer {name} is paused: `firstlight nodes resume {name}` lets it go on");
             conditions::is_false(BALANCER, "NotAvailable", message)
         }
         (_, None) => {
-            let message = format!("Load balancer {name} does not answer: `firstlight nodes logs {name}` says more");
+            let message =
+                format!("Load balancer {name} does not answer: `firstlight nodes logs {name}` says more");
             conditions::is_false(BALANCER, "NotAvailable", message)
         }
         (_, Some(status)) => {

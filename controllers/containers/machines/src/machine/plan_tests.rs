@@ -222,7 +222,7 @@ fn a_bootstrap_that_failed_is_final_and_said() {
         assert_eq!(said(&plan.wanted, BOOTSTRAP), format!("False/Failed {message}").trim_end());
         assert_eq!(plan.step, None);
         assert!(
-            said(&plan.wanted, "Ready").contains("* BootstrapCompleted: "),
+            said(&plan.wanted, "Ready").contains("* BootstrapCompleted:"),
             "{}",
             said(&plan.wanted, "Ready")
         );
