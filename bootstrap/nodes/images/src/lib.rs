@@ -11,6 +11,7 @@ mod make;
 mod node_images;
 pub mod pods_network;
 mod stream;
+mod turn;
 mod words;
 
 pub use check::node;

@@ -12,10 +12,12 @@ use container_images::{
 };
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use machinery::clock::Clock;
 use parking_lot::Mutex;
 use system_containers::{Image, Images, Report};
 use tokio::io::AsyncRead;
 
+use crate::turn::Turns;
 use crate::words::Words;
 use crate::{archive, check, stream};
 
@@ -36,6 +38,8 @@ pub struct Options {
     pub registries: Arc<Registries>,
     /// The users and passwords of registries.
     pub credentials: Credentials,
+    /// The clock of this process.
+    pub clock: Clock,
 }
 
 /// The images of a machine without a container runtime.
@@ -49,8 +53,8 @@ struct Shared {
     credentials: Credentials,
     /// What was found so far, by name.
     found: Mutex<BTreeMap<String, Found>>,
-    /// Held by whoever reads the sources for an image: several who want one image would decompress its archive several times.
-    reads: tokio::sync::Mutex<()>,
+    /// Several who want one image would decompress its archive several times.
+    turns: Turns,
 }
 
 /// An image that was found.
@@ -61,7 +65,7 @@ struct Found {
 }
 
 impl NodeImages {
-    /// Opens the data directory, and removes what an earlier process did not complete.
+    /// Opens the data directory, and removes what an earlier process did not complete. Several processes may have it open.
     ///
     /// # Errors
     /// This process is not root's, or the folder cannot be used.
@@ -70,10 +74,13 @@ impl NodeImages {
             rustix::process::geteuid().is_root(),
             "images of nodes can only be unpacked by root, whose files they have: start this program as root"
         );
-        let store = Store::open_for(&options.data, Contents::System)?;
-        let Options { sources, registries, credentials, .. } = options;
-        let (found, reads) = (Mutex::default(), tokio::sync::Mutex::default());
-        Ok(Self(Arc::new(Shared { store, sources, registries, credentials, found, reads })))
+        let Options { data, sources, registries, credentials, clock } = options;
+        let store = match Turns::if_free(&data, || Store::open_for(&data, Contents::System))? {
+            Some(store) => store,
+            None => Store::open_beside(&data, Contents::System)?,
+        };
+        let (found, turns) = (Mutex::default(), Turns::new(&data, clock));
+        Ok(Self(Arc::new(Shared { store, sources, registries, credentials, found, turns })))
     }
 }
 
@@ -91,6 +98,10 @@ impl Shared {
     async fn find(&self, text: &str, report: Report<'_>) -> Result<Image> {
         let name: Name = text.parse()?;
         let state = self.sources.state();
+        if let Some(known) = self.known(text, &state) {
+            return Ok(known);
+        }
+        let _turn = self.turns.wait(report).await?;
         if let Some(known) = self.known(text, &state) {
             return Ok(known);
         }
@@ -113,7 +124,6 @@ impl Shared {
 
     /// Finds an image in the sources. The inner error says why they do not have it.
     async fn local(&self, name: &Name, report: Report<'_>) -> Result<Result<Unpacked>> {
-        let _alone = self.reads.lock().await;
         let (archive, image) = match self.read_sources(&self.sources, name).await {
             Ok(found) => found,
             Err(error) => return Ok(Err(error)),
@@ -145,10 +155,8 @@ impl Shared {
     async fn archive(self: Arc<Self>, text: &str) -> Result<Box<dyn AsyncRead + Send + Unpin>> {
         let name: Name = text.parse()?;
         let names = archive::names(&name);
-        let local = {
-            let _alone = self.reads.lock().await;
-            self.read_sources(&self.sources, &name).await
-        };
+        let _turn = self.turns.wait(&|_| ()).await?;
+        let local = self.read_sources(&self.sources, &name).await;
         let (folder, (archive, image)) = match local {
             Ok(found) => (None, found),
             Err(why) => {

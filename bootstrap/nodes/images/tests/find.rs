@@ -86,3 +86,35 @@ async fn an_image_that_somebody_removed_is_unpacked_again() {
     assert_eq!(machine.find(&name).await.unwrap(), image);
     assert!(fs::exists(format!("{}/kind/version", image.id)).unwrap());
 }
+
+/// A command and a server have the same data directory.
+#[tokio::test]
+async fn processes_take_turns() {
+    let (machine, registry) = (Machine::new(), Registry::start().await.unwrap());
+    put(&registry, "v1.36.3");
+    let name = format!("{}/node:v1.36.3", registry.name());
+    let data = machine.folder.path().join("data");
+    let half = data.join("unfinished-other");
+    fs::create_dir(&half).unwrap();
+    // What another process has while it works.
+    let lock = fs::File::create(data.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let command = machine.again();
+    assert!(half.exists(), "the other process works on it");
+    let (waits, waiting) = tokio::sync::oneshot::channel();
+    let waits = parking_lot::Mutex::new(Some(waits));
+    let report = |line: &str| {
+        if let Some(waits) = waits.lock().take() {
+            waits.send(line.to_owned()).unwrap();
+        }
+    };
+    let release = async {
+        assert_eq!(waiting.await.unwrap(), "waiting for another process, which gets an image");
+        assert_eq!(registry.with(|state| state.asked.len()), 0);
+        drop(lock);
+    };
+    let (found, ()) = futures::join!(command.find(&name, &report), release);
+    assert!(found.is_ok(), "{found:?}");
+    machine.again();
+    assert!(!half.exists(), "nobody works on it any more");
+}

@@ -130,6 +130,7 @@ fn open(folder: &Path) -> NodeImages {
         sources: Sources::new(vec![folder.join("local")]),
         registries: Arc::new(Registries::new(client)),
         credentials: Credentials::default(),
+        clock: Clock::system(),
     };
     NodeImages::open(options).unwrap()
 }

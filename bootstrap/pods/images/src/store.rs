@@ -72,6 +72,16 @@ impl Store {
     /// # Errors
     /// As [`Self::open`].
     pub fn open_for(folder: &Path, contents: Contents) -> Result<Self> {
+        let store = Self::open_beside(folder, contents)?;
+        store.clean()?;
+        Ok(store)
+    }
+
+    /// The same beside another process that uses the folder: what that has not completed stays.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_beside(folder: &Path, contents: Contents) -> Result<Self> {
         use std::os::unix::fs::PermissionsExt;
 
         let cannot = || format!("cannot use the folder of images {}", folder.display());
@@ -80,18 +90,24 @@ impl Store {
             // The images have programs that make everybody root who can start them.
             fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).with_context(cannot)?;
         }
-        for entry in fs::read_dir(folder).with_context(cannot)? {
-            let entry = entry.with_context(cannot)?;
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
-            }
-        }
         Ok(Self {
             folder: folder.to_owned(),
             contents,
             unpacking: Locks::default(),
             verified: Arc::default(),
         })
+    }
+
+    fn clean(&self) -> Result<()> {
+        let folder = &self.folder;
+        let cannot = || format!("cannot use the folder of images {}", folder.display());
+        for entry in fs::read_dir(folder).with_context(cannot)? {
+            let entry = entry.with_context(cannot)?;
+            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                discard(folder, &entry.file_name().to_string_lossy()).with_context(cannot)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the folder for temporary files.
