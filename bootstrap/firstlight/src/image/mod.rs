@@ -136,13 +136,23 @@ fn write_with(out: impl Write, reference: &str, config: &Value, layer: Layer) ->
 
 /// Returns the time of the program's source: `SOURCE_DATE_EPOCH`, or that of its commit. The time of a build would give each image other bytes.
 fn created() -> Result<String> {
+    let seconds = time()?;
+    let time = DateTime::<Utc>::from_timestamp(seconds, 0);
+    let time = time.with_context(|| format!("SOURCE_DATE_EPOCH={seconds} is no time"))?;
+    Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
+}
+
+/// Returns the same time in seconds since 1970.
+///
+/// # Errors
+/// `SOURCE_DATE_EPOCH` is no number.
+pub fn time() -> Result<i64> {
     let seconds = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(text) => text,
         Err(_) => env!("FIRSTLIGHT_COMMIT_SECONDS").to_owned(),
     };
-    let time = seconds.trim().parse().ok().and_then(|seconds| DateTime::<Utc>::from_timestamp(seconds, 0));
-    let time = time.with_context(|| format!("SOURCE_DATE_EPOCH={seconds:?} is no number of seconds"))?;
-    Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
+    let time = seconds.trim().parse().ok();
+    time.with_context(|| format!("SOURCE_DATE_EPOCH={seconds:?} is no number of seconds"))
 }
 
 fn config(config: &Value, contents: &str, created: &str) -> Value {
