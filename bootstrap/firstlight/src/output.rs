@@ -4,7 +4,9 @@
 //! goes through `terminal`, which shows control characters as escapes. A text that becomes a cell or a line beside others must be escaped
 //! as a line before, or its line breaks would make it look like several.
 
+use std::fs::File;
 use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -50,6 +52,18 @@ pub fn say_painted(text: &str) -> Result<()> {
 /// Standard output is closed.
 pub fn say_document(text: &str) -> Result<()> {
     if std::io::stdout().is_terminal() { say(text) } else { write(text.as_bytes()) }
+}
+
+/// Returns the standard input, output and error for a program that has them as its own, byte for byte.
+///
+/// # Errors
+/// One of them is closed.
+pub fn streams() -> Result<[tokio::fs::File; 3]> {
+    let file = |stream: &dyn AsFd| -> Result<tokio::fs::File> {
+        let stream = stream.as_fd().try_clone_to_owned().context("a standard stream cannot be used")?;
+        Ok(tokio::fs::File::from_std(File::from(stream)))
+    };
+    Ok([file(&std::io::stdin())?, file(&std::io::stdout())?, file(&std::io::stderr())?])
 }
 
 fn write(text: &[u8]) -> Result<()> {
