@@ -49,7 +49,7 @@ struct NodeOptions {
     /// Archives and folders with the images of Kubernetes' components; without them, each node pulls them
     #[arg(long, value_name = "PATH", value_delimiter = ',')]
     images: Vec<PathBuf>,
-    /// Unpack these images at the first start of each node, and not now: the same input gives the same bytes, and nodes start ten seconds later
+    /// Unpack these images at the first start of each node, and not now: the same input gives the same bytes, and nodes start some seconds later
     #[arg(long)]
     images_at_first_start: bool,
     /// The image's name (default: docker.io/kindest/node:VERSION)
