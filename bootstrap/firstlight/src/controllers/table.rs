@@ -18,6 +18,9 @@ use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_cl
 /// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
+/// The release of Cluster API's Docker provider whose kinds these controllers implement.
+const DOCKER: &str = "v1.14.2";
+
 /// The family that has kinds of the simulated infrastructure with another backend.
 const NODES: &str = "containers";
 
@@ -187,6 +190,7 @@ impl Family {
             on_demand: Vec::new(),
             starts: vec![start],
         }
+        .on_demand(ProviderType::Infrastructure, "docker", DOCKER, "capd-system")
     }
 
     /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.

@@ -75,6 +75,7 @@ impl Settings {
             sources: Sources::new(self.images.clone()),
             registries: Arc::new(Registries::new(client)),
             credentials: Credentials::of_this_user(),
+            clock: clock.clone(),
         })
     }
 }
