@@ -25,7 +25,7 @@ pub(super) fn make(release: &Release) -> Result<()> {
         files::copy(release, page, &folder.join(page))?;
     }
     files::copy_folder(release, "examples", &folder.join("examples"))?;
-    for unit in ["firstlight.service", "bare-metal.conf"] {
+    for unit in ["firstlight.service", "bare-metal.conf", "nodes.conf"] {
         files::copy_packaging(release, unit, &folder.join("systemd").join(unit))?;
     }
     for (shell, _) in files::SHELLS {

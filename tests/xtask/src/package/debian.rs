@@ -44,7 +44,9 @@ pub(super) fn make(release: &Release) -> Result<()> {
         &stage.join("usr/lib/systemd/system/firstlight.service"),
     )?;
     files::copy_packaging(release, "debian/default", &stage.join(OPTIONS))?;
-    files::copy_packaging(release, "bare-metal.conf", &stage.join(PAGES).join("bare-metal.conf"))?;
+    for drop_in in ["bare-metal.conf", "nodes.conf"] {
+        files::copy_packaging(release, drop_in, &stage.join(PAGES).join(drop_in))?;
+    }
     for (from, to) in [("README.md", "README.md"), ("CHANGELOG.md", "NEWS.md"), ("LICENSE", "copyright")] {
         files::copy(release, from, &stage.join(PAGES).join(to))?;
     }

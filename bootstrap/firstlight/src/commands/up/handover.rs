@@ -106,7 +106,7 @@ async fn infrastructure(cluster: &Value, client: &Client) -> Result<Option<Value
     };
     let namespace = cluster["metadata"]["namespace"].as_str().unwrap_or_default();
     let found: Option<DevCluster> = Api::namespaced(client.clone(), namespace).get_opt(name).await?;
-    Ok(found.map(|found| serde_json::to_value(found)).transpose()?)
+    Ok(found.map(serde_json::to_value).transpose()?)
 }
 
 /// Fails for a cluster of simulated machines, whose API server is in this process and ends with it.
