@@ -11,7 +11,7 @@ pub const BOOTSTRAP: Duration = Duration::from_secs(300);
 /// How long a command may take that only reads or writes the state of a bootstrap.
 pub const COMMAND: Duration = Duration::from_secs(30);
 /// The pause between two looks at a bootstrap that runs.
-pub const LOOK: Duration = Duration::from_millis(500);
+pub const LOOK: Duration = Duration::from_millis(250);
 /// The pause between two looks at a container or a load balancer, whose end nothing reports.
 pub const INSPECT: Duration = Duration::from_secs(10);
 /// The first pause after a failed step. Each further one is twice as long.

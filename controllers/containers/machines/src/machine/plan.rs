@@ -91,6 +91,7 @@ impl Planner<'_> {
         self.look_again(limits::INSPECT);
         self.ready()?;
         self.images()?;
+        self.data()?;
         self.plan.wanted.spec.provider_id.get_or_insert_with(|| format!("{PROVIDER_ID}{}", container.name));
         let status = self.plan.wanted.status.get_or_insert_default();
         status.initialization.get_or_insert_default().provisioned = Some(true);
@@ -123,25 +124,24 @@ impl Planner<'_> {
                 self.wait(CONTAINER, "NotProvisioned", message)
             }
             (_, false) => {
-                self.gates()?;
+                if !observed.has_infrastructure() {
+                    return self.wait(CONTAINER, "WaitingForClusterInfrastructureReady", "");
+                }
                 self.create()
             }
         }
     }
 
-    /// Waits for what a machine needs before it has a container.
-    fn gates(&mut self) -> Waits<()> {
+    /// Waits for the bootstrap data. Cluster API's provider does so before it creates the container; here the container is up by then, so that
+    /// nobody waits for it afterwards.
+    fn data(&mut self) -> Waits<()> {
         let observed = self.observed;
-        if !observed.has_infrastructure() {
-            return self.wait(CONTAINER, "WaitingForClusterInfrastructureReady", "");
+        if observed.data != Data::Unnamed || observed.is_provisioned() {
+            return Some(());
         }
-        if observed.data == Data::Unnamed {
-            let is_early = !observed.is_control_plane() && !observed.is_initialized();
-            let reason =
-                if is_early { "WaitingForControlPlaneInitialized" } else { "WaitingForBootstrapData" };
-            return self.wait(CONTAINER, reason, "");
-        }
-        Some(())
+        let is_early = !observed.is_control_plane() && !observed.is_initialized();
+        let reason = if is_early { "WaitingForControlPlaneInitialized" } else { "WaitingForBootstrapData" };
+        self.wait(BOOTSTRAP, reason, "")
     }
 
     /// Plans the creation of the container: first its image, then itself.

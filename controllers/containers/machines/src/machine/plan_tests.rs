@@ -114,21 +114,12 @@ fn said(dev: &DevMachine, type_: &str) -> String {
 
 #[test]
 fn a_machine_waits_for_what_it_needs_before_it_has_a_container() {
-    let worker = |conditions: &[&str]| Observed {
-        machine: Some(machine(false)),
-        cluster: Some(cluster(conditions)),
-        data: Data::Unnamed,
-        ..new()
-    };
     let cases = [
         (Observed { obstacle: Some("no root".to_owned()), ..new() }, "False/NotProvisioned no root"),
         (
             Observed { cluster: Some(from(json!({"metadata": {"name": "first"}}))), ..new() },
             "False/WaitingForClusterInfrastructureReady",
         ),
-        (worker(&[]), "False/WaitingForControlPlaneInitialized"),
-        (worker(&["ControlPlaneInitialized"]), "False/WaitingForBootstrapData"),
-        (Observed { data: Data::Unnamed, ..new() }, "False/WaitingForBootstrapData"),
         (Observed { image: Err("no version".to_owned()), ..new() }, "False/NotProvisioned no version"),
     ];
     for (observed, expected) in cases {
@@ -137,6 +128,27 @@ fn a_machine_waits_for_what_it_needs_before_it_has_a_container() {
         assert_eq!(plan.step, None, "{expected}");
         assert_eq!(plan.wanted.spec.provider_id, None);
     }
+}
+
+#[test]
+fn a_machine_has_a_container_before_its_bootstrap_data_and_waits_for_them() {
+    let without_data = |is_control_plane: bool, conditions: &[&str]| Observed {
+        machine: Some(machine(is_control_plane)),
+        cluster: Some(cluster(conditions)),
+        data: Data::Unnamed,
+        ..with(State::Running, &[Step::Ready])
+    };
+    let cases = [
+        (without_data(false, &[]), "False/WaitingForControlPlaneInitialized"),
+        (without_data(false, &["ControlPlaneInitialized"]), "False/WaitingForBootstrapData"),
+        (without_data(true, &[]), "False/WaitingForBootstrapData"),
+    ];
+    for (observed, expected) in cases {
+        let plan = plan(&observed, now());
+        assert_eq!(said(&plan.wanted, BOOTSTRAP), expected);
+        assert_eq!((plan.step, plan.wanted.spec.provider_id), (None, None), "{expected}");
+    }
+    assert_eq!(plan(&Observed { data: Data::Unnamed, ..new() }, now()).step, Some(image_step()));
 }
 
 #[test]
