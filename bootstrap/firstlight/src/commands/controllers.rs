@@ -50,9 +50,6 @@ pub struct ControllersOptions {
     /// Processes with different values share a cluster. Connections to workload clusters and Secrets are read without the filter.
     #[arg(long, value_name = "VALUE")]
     pub watch_filter: Option<String>,
-    /// Directory with the nodes on this machine, for the family containers [default: that of `serve`]
-    #[arg(long, value_name = "DIR", env = "FIRSTLIGHT_DATA_DIR")]
-    pub data_dir: Option<PathBuf>,
     /// Folder or archive with the images of nodes: archives of `docker save`, OCI layouts and archives, bundles
     #[arg(long, value_name = "PATH")]
     pub container_images: Vec<PathBuf>,
@@ -165,7 +162,7 @@ fn nodes_here(options: &ControllersOptions, manager: &Manager) -> Result<Option<
     if options.controllers == Selection::all() || !options.nodes.run_here(&options.controllers) {
         return Ok(None);
     }
-    let directory = DataDirectory::locate(options.data_dir.as_deref())?;
+    let directory = DataDirectory::locate(options.netboot.directory.data_dir.as_deref())?;
     let images = &options.container_images;
     let settings = nodes::Settings::new(&directory, &options.nodes, images, options.registry_hosts.as_ref());
     Ok(Some(nodes::nodes(settings, manager.clock(), manager.random())))

@@ -57,7 +57,13 @@ impl DevClusterController {
     }
 
     async fn remove(&self, observed: &Observed) -> anyhow::Result<()> {
-        let parts = self.nodes.parts().await?;
+        let status = observed.dev.status.as_ref().and_then(|status| status.initialization.as_ref());
+        let was_made = status.is_some_and(|status| status.provisioned == Some(true));
+        let parts = match self.nodes.parts().await {
+            // There never was one, because no container can run here.
+            Err(_) if !was_made => return Ok(()),
+            parts => parts?,
+        };
         let removed = parts.balancers.remove(&observed.balancer).await;
         removed.context("Failed to delete load balancer")
     }

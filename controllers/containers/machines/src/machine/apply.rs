@@ -20,7 +20,7 @@ impl DevMachineController {
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<DevMachine> {
         let mut errors = Vec::new();
         let mut wanted = plan.wanted;
-        if is_deleting(&wanted) {
+        if is_deleting(&wanted) && !finalizer::has(&wanted, MACHINE_FINALIZER) {
             self.tasks.forget(uid(&wanted)).await;
         }
         if let Some(container) = &plan.remove

@@ -7,13 +7,14 @@ use anyhow::Result;
 use engine::object::{label, uid};
 use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
+use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
-use super::data;
 use super::observed::{Data, NodeState, Observed};
 use super::steps::{self, Done, Step, Wanted};
+use super::{data, status};
 use crate::container_name;
 use crate::names::{
     CONTROL_PLANE_ROLE, LABEL_CLUSTER, LABEL_FAILURE_DOMAIN, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE,
@@ -57,7 +58,7 @@ impl DevMachineController {
         let host = container.as_ref().map_or(wanted.name.as_str(), |container| &container.name).to_owned();
         Ok(Observed {
             image: image(&dev, machine.as_deref()),
-            data: self.data(&name, machine.as_deref(), &host),
+            data: self.data(&dev, &name, machine.as_deref(), &host),
             node: self.node(cluster.as_deref(), &host),
             name,
             dev,
@@ -70,7 +71,10 @@ impl DevMachineController {
         })
     }
 
-    fn data(&self, name: &NamespacedName, machine: Option<&Machine>, host: &str) -> Data {
+    fn data(&self, dev: &DevMachine, name: &NamespacedName, machine: Option<&Machine>, host: &str) -> Data {
+        if dev.condition_is_true(status::BOOTSTRAP) {
+            return Data::Usable;
+        }
         let Some(secret) = machine.and_then(|machine| machine.spec.bootstrap.data_secret_name.clone()) else {
             return Data::Unnamed;
         };

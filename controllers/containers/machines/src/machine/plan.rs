@@ -74,6 +74,20 @@ impl Planner<'_> {
     }
 
     fn delete(&mut self) {
+        let observed = self.observed;
+        let was_made = observed.dev.spec.provider_id.is_some();
+        if let Some(obstacle) = observed.obstacle.as_ref().filter(|_| was_made) {
+            // Its container is there, and only this machine can remove it.
+            self.look_again(limits::LONGEST_RETRY);
+            self.set(conditions::is_false(CONTAINER, "Deleting", obstacle.as_str()));
+            return;
+        }
+        if observed.progress.running == Some(Step::Create) {
+            // What is being made cannot be removed. The end of the step is an event.
+            let message = format!("Waiting until container {} is created", observed.wanted.name);
+            self.set(conditions::is_false(CONTAINER, "Deleting", message));
+            return;
+        }
         finalizer::remove(&mut self.plan.wanted, MACHINE_FINALIZER);
         if let Some(container) = &self.observed.container {
             self.plan.remove = Some(container.name.clone());

@@ -309,8 +309,20 @@ fn a_deleted_machine_keeps_its_finalizer_until_its_container_is_removed() {
     let mut deleted = dev(json!({})).as_ref().clone();
     deleted.metadata.deletion_timestamp = serde_json::from_value("2026-01-01T00:00:00Z".into()).unwrap();
     let observed = Observed { dev: Arc::new(deleted), ..with(State::Running, &[]) };
-    let plan = plan(&observed, now());
-    assert_eq!(plan.remove.as_deref(), Some(NAME));
-    assert_eq!(plan.step, None);
-    assert_eq!(said(&plan.wanted, CONTAINER), "False/Deleting Removing container first-cp-1");
+    let removing = plan(&observed, now());
+    assert_eq!(removing.remove.as_deref(), Some(NAME));
+    assert_eq!(removing.step, None);
+    assert_eq!(said(&removing.wanted, CONTAINER), "False/Deleting Removing container first-cp-1");
+    let mut creating = Observed { container: None, ..observed.clone() };
+    creating.progress.running = Some(Step::Create);
+    let mut made = observed.dev.as_ref().clone();
+    made.spec.provider_id = Some("docker:////first-cp-1".to_owned());
+    let obstacle = Some("this process is not root's".to_owned());
+    let unreachable =
+        Observed { dev: Arc::new(made), obstacle: obstacle.clone(), container: None, ..observed.clone() };
+    let never_made = Observed { obstacle, container: None, ..observed };
+    for (observed, keeps) in [(creating, true), (unreachable, true), (never_made, false)] {
+        let plan = plan(&observed, now());
+        assert_eq!((finalizer::has(&plan.wanted, MACHINE_FINALIZER), plan.remove), (keeps, None));
+    }
 }
