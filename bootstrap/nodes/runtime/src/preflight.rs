@@ -57,6 +57,14 @@ const NEEDED: [(CapabilitySet, &str); 6] = [
     (CapabilitySet::KILL, "CAP_KILL"),
 ];
 
+/// Returns what hinders containers of this data directory, which need not exist. Nothing is made.
+///
+/// # Errors
+/// The machine cannot be examined.
+pub async fn of_machine(data: &Path) -> Result<Vec<Finding>> {
+    examine(data, None, "").await
+}
+
 pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -> Result<Vec<Finding>> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let number = |name: &str| read(&format!("/proc/sys/fs/inotify/{name}")).trim().parse().ok();

@@ -8,6 +8,7 @@ use serde::Serialize;
 use system_containers::{Container, Runtime, State, Weight};
 
 use super::ListOptions;
+use crate::data_directory::DataDirectory;
 use crate::output::{print, say};
 
 /// A node in the list.
@@ -95,7 +96,8 @@ fn table(nodes: &[Node]) -> String {
 
 /// Says what hinders nodes on this machine.
 pub(super) async fn check(options: &ListOptions) -> Result<()> {
-    let findings = super::open(&options.directory).await?.preflight().await?;
+    let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
+    let findings = node_runtime::preflight::of_machine(directory.path()).await?;
     match options.output.output {
         Some(output) => print(&findings, output)?,
         None if findings.is_empty() => say("Nothing hinders nodes on this machine.\n")?,
