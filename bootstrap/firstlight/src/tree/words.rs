@@ -114,6 +114,9 @@ fn waits(message: &str) -> bool {
     let waiting = [
         "WaitingForVM",
         "WaitingForNode",
+        "WaitingForContainer",
+        "WaitingForCGroups",
+        "WaitingForPreloadedImages",
         "Waiting for Cluster control plane",
         "Remote connection not established yet",
     ];
@@ -135,7 +138,9 @@ fn translated(condition: &str, message: &str) -> String {
         },
         "WaitingForBootstrapData" => "waits for its bootstrap data",
         "WaitingForClusterInfrastructureReady" => "waits for the infrastructure of the cluster",
-        "WaitingForVMProvisioned" => "waits for its machine",
+        "WaitingForVMProvisioned" | "WaitingForContainer" => "waits for its machine",
+        "WaitingForCGroups" | "Waiting for cgroups ready (1 of 1)" => "its machine starts",
+        "WaitingForPreloadedImages" => "waits for its images",
         "WaitingForNodeProvisioned" => "waits for its Node",
         "WaitingForControlPlaneInitialized" | "Waiting for Cluster control plane to be initialized" => {
             WAITS_FOR_CONTROL_PLANE
@@ -162,6 +167,11 @@ fn rewritten(message: &str) -> String {
     }
     if message.starts_with("Etcd doesn't have an etcd member for Node") {
         return "has no etcd member".to_owned();
+    }
+    if let Some((command, progress)) =
+        message.strip_prefix("Running bootstrap command [ ").and_then(|rest| rest.rsplit_once(" ]"))
+    {
+        return format!("its bootstrap runs {command}{progress}");
     }
     if let Some(rest) = message.strip_prefix("Waiting for ").or_else(|| message.strip_prefix("waiting for "))
     {
@@ -231,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_cause_comes_first_and_what_follows_from_it_is_left_out() {
-        let cases: [(&[&str], &[&str]); 12] = [
+        let cases: [(&[&str], &[&str]); 14] = [
             (
                 &[
                     "InfrastructureReady: VMProvisioned: WaitingForStartupTimeout; NodeProvisioned: WaitingForVMProvisioned",
@@ -291,6 +301,18 @@ mod tests {
             (
                 &["RemoteConnectionProbe: Remote connection not established yet"],
                 &["its API server is not connected yet (RemoteConnectionProbe)"],
+            ),
+            (
+                &[
+                    "InfrastructureReady: CGroupsReady: WaitingForContainer; ContainerProvisioned: Waiting for image node:v1; PreLoadedImagesReady: WaitingForCGroups; BootstrapCompleted: WaitingForPreloadedImages",
+                ],
+                &["waits for image node:v1 (InfrastructureReady)"],
+            ),
+            (
+                &[
+                    "InfrastructureReady: BootstrapCompleted: Running bootstrap command [ kubeadm init --config /x ] (5 of 7)",
+                ],
+                &["its bootstrap runs kubeadm init --config /x (5 of 7) (InfrastructureReady)"],
             ),
             (&["Control plane not yet initialized"], &["waits for its first machine"]),
             (&["no quota left: ask somebody"], &["no quota left: ask somebody"]),
