@@ -147,10 +147,7 @@ async fn a_made_image_is_that_of_a_node() {
     assert!(text("etc/containerd/config.toml").contains("sandbox_image = \"registry.k8s.io/pause:3.10.2\""));
     assert!(!text("etc/containerd/config.toml").contains("conf_template"));
     assert!(text("etc/containerd/bridge.toml").contains("conf_template"));
-    assert!(
-        text("etc/systemd/system/containerd.service.d/10-node.conf")
-            .contains("ExecStart=/usr/bin/containerd ")
-    );
+    assert!(text("usr/local/bin/node-containerd").ends_with("exec /usr/bin/containerd \"$@\"\n"));
     assert!(text("etc/default/kubelet").contains("--fail-cgroupv1=false"));
     let found = |path: &str| fs::symlink_metadata(root.join(path)).unwrap();
     // One program with three names, as it was in the folder.

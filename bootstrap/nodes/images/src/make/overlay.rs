@@ -118,7 +118,7 @@ fn files(facts: &Facts<'_>) -> Vec<(&'static str, u32, String)> {
         (
             "/etc/systemd/system/containerd.service.d/10-node.conf",
             0o644,
-            include_str!("../../data/containerd.service.conf").replace("@CONTAINERD@", facts.containerd),
+            kept(include_str!("../../data/containerd.service.conf")),
         ),
         ("/etc/systemd/system/kubelet.service", 0o644, kept(include_str!("../../data/kubelet.service"))),
         (
@@ -140,6 +140,11 @@ fn files(facts: &Facts<'_>) -> Vec<(&'static str, u32, String)> {
             "/etc/systemd/system/node-pods-network.service",
             0o644,
             kept(include_str!("../../data/node-pods-network.service")),
+        ),
+        (
+            "/usr/local/bin/node-containerd",
+            0o755,
+            include_str!("../../data/node-containerd").replace("@CONTAINERD@", facts.containerd),
         ),
         ("/usr/local/bin/node-before-kubelet", 0o755, kept(include_str!("../../data/node-before-kubelet"))),
         ("/usr/local/bin/node-images", 0o755, kept(include_str!("../../data/node-images"))),
