@@ -3,15 +3,17 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use container_images::{Client, Credentials, Hosts, Registries, Sources};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use node_images::{NodeImages, pods_network};
 use node_runtime::supervisor::no_steps;
 use node_runtime::{Options, Own, Runtime as _};
-use serde_json::json;
-use system_containers::Spec;
+use system_containers::{Image, Images as _, Spec};
 
 use crate::images::Images;
 use crate::kubectl::Kubectl;
@@ -27,6 +29,10 @@ const WORKER: &str = "worker";
 const STEP: Duration = Duration::from_secs(180);
 /// The token with which the worker joins. The cluster has nothing that it would protect.
 const TOKEN: &str = "abcdef.0123456789abcdef";
+
+/// The ranges of Pods and of Services.
+const PODS: &str = "10.244.0.0/16";
+const SERVICES: &str = "10.96.0.0/12";
 
 /// What `kubeadm init` is told, and what it passes on to kubelets and to kube-proxy in a container.
 const INIT: &str = r"
@@ -69,7 +75,8 @@ discovery: {bootstrapToken: {apiServerEndpoint: ADDRESS:6443, token: TOKEN, unsa
 pub async fn run(images: &Images, folder: &Path) -> Result<()> {
     let (clock, random) = (Clock::system(), Random::system());
     let options = Options { data: folder.join("data"), range: None, clock, random, steps: no_steps };
-    let hand = Hand { own: Own::open(options).await?, images, folder };
+    let image = unpack(images, folder).await?;
+    let hand = Hand { own: Own::open(options).await?, images, image, folder };
     let before = Machine::look(images, folder).await?;
     let steps = Steps::new("by-hand");
     if let Err(error) = hand.play(&steps).await {
@@ -85,7 +92,22 @@ pub async fn run(images: &Images, folder: &Path) -> Result<()> {
 struct Hand<'a> {
     own: Own,
     images: &'a Images,
+    image: Image,
     folder: &'a Path,
+}
+
+/// Unpacks the image of the nodes, before the time counts.
+async fn unpack(images: &Images, folder: &Path) -> Result<Image> {
+    let clock = Clock::system();
+    let client = Client::new(Hosts::default(), clock.clone());
+    let options = node_images::Options {
+        data: folder.join("images"),
+        sources: Sources::new(vec![images.node(images.older())]),
+        registries: Arc::new(Registries::new(client)),
+        credentials: Credentials::default(),
+        clock,
+    };
+    NodeImages::open(options)?.find(&format!("kindest/node:{}", images.older()), &|_| ()).await
 }
 
 impl Hand<'_> {
@@ -128,16 +150,16 @@ impl Hand<'_> {
 
     /// Starts a container, and returns its address.
     async fn start(&self, name: &str) -> Result<String> {
-        let spec = json!({"name": name, "image": self.images.root(self.images.older()), "volumes": ["/var"]});
-        let spec: Spec = serde_json::from_value(spec)?;
-        self.own.create(&spec).await?;
+        self.own.create(&Spec::of(name, &self.image)).await?;
         let started = self.own.start(name).await?;
+        let write = format!("cat > {}", pods_network::FILE);
+        self.exec(name, &["sh", "-c", &write], pods_network::bridge(PODS, SERVICES).as_bytes()).await?;
         let address = serde_json::to_value(started)?["address"].as_str().map(str::to_owned);
         address.with_context(|| format!("{name} has no address"))
     }
 
     async fn is_ready(&self, node: &str) -> Result<()> {
-        let line = "crictl ps && systemctl is-active pod-network";
+        let line = "systemctl --quiet is-active multi-user.target && crictl ps";
         let what = format!("containerd answers in {node}");
         until(&what, STEP, async || self.exec(node, &["sh", "-c", line], b"").await).await.map(drop)
     }
@@ -172,8 +194,7 @@ impl Hand<'_> {
         for node in [PLANE, WORKER] {
             let console = self.own.console(node, 4096).await.unwrap_or_default();
             text += &format!("--- console of {node}\n{}\n", String::from_utf8_lossy(&console));
-            let line =
-                "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u pod-network";
+            let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u node-pods-network";
             let state = self.exec(node, &["sh", "-c", line], b"").await;
             text += &state.unwrap_or_else(|error| format!("{error:#}"));
         }

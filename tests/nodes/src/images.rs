@@ -1,12 +1,12 @@
 //! The images of nodes, made once of Debian's packages and Go's modules.
 
-use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context as _, Result};
-use node_programs::{build, once, run, write, write_node, write_web};
+use anyhow::{Context as _, Result, ensure};
+use node_programs::{build, once, run, write, write_web};
 
 /// The minor version to which an upgrade is played. Its programs are those of the older one with another version stamped in. It is not the other way
 /// round, because a control plane's controller gives kubeadm 1.35 a feature gate that 1.36 does not know any more.
@@ -16,7 +16,7 @@ const NEWER: &str = "v1.37.0";
 ///
 /// - `root.tar`, a Debian for nodes without Kubernetes, and `debian`, the packages that it was made of
 /// - `VERSION/binaries` and `VERSION/images.tar`, Kubernetes' programs for the node, and the container images that kubeadm wants
-/// - `VERSION/root`, the root folder of a node, and `VERSION/node.tar`, the same as an OCI archive with the image `kindest/node:VERSION`
+/// - `VERSION/node.tar`, an OCI archive with the image `kindest/node:VERSION`, as `firstlight image node` makes it
 /// - `web.tar`, an OCI archive with the image of a web server
 pub struct Images {
     folder: PathBuf,
@@ -35,8 +35,9 @@ pub fn prepare() -> Result<Images> {
         let made_of = [
             images.folder.join("root.made-of"),
             programs.join("made-of"),
-            here.join("make-node"),
             here.join("../../programs/src"),
+            here.join("../../../bootstrap/nodes/images/src/make"),
+            here.join("../../../bootstrap/nodes/images/data"),
         ];
         std::fs::create_dir_all(&folder)?;
         once(&folder.join("made-of"), &made_of, || images.make(version, &programs))?;
@@ -67,11 +68,6 @@ impl Images {
     /// Returns the newer version.
     pub fn newer(&self) -> &'static str {
         NEWER
-    }
-
-    /// Returns the root folder of a node.
-    pub fn root(&self, version: &str) -> PathBuf {
-        self.folder.join(version).join("root")
     }
 
     /// Returns the archive with the image of a node.
@@ -107,26 +103,32 @@ impl Images {
 
     fn make(&self, version: &str, programs: &Path) -> Result<()> {
         let folder = self.folder.join(version);
-        let (binaries, archive, root) =
-            (folder.join("binaries"), folder.join("images.tar"), self.root(version));
+        let (binaries, archive) = (folder.join("binaries"), folder.join("images.tar"));
         collect(programs, &binaries)?;
         write(programs, &self.debian(), &archive)?;
-        let debian = self.folder.join("root.tar");
-        let arguments = [&debian, &binaries, &archive, Path::new(version), &root];
-        run(&here().join("make-node"), arguments.map(Path::as_os_str))?;
-        let layer = folder.join("layer.tar");
-        let tar = [
-            OsStr::new("-C"),
-            root.as_ref(),
-            "--numeric-owner".as_ref(),
-            "-cf".as_ref(),
-            layer.as_ref(),
-            ".".as_ref(),
-        ];
-        run(Path::new("tar"), tar)?;
-        write_node(&format!("docker.io/kindest/node:{version}"), &layer, &self.node(version))?;
-        Ok(std::fs::remove_file(layer)?)
+        let root = self.folder.join("root.tar");
+        let made = Command::new(firstlight()?)
+            .args(["image", "node", "--kubernetes", version, "--root"])
+            .arg(root)
+            .arg("--binaries")
+            .arg(binaries)
+            .arg("--images")
+            .arg(archive)
+            .arg("--output")
+            .arg(self.node(version))
+            .status()?;
+        ensure!(made.success(), "`firstlight image node` fails");
+        Ok(())
     }
+}
+
+/// Returns the program under test.
+///
+/// # Errors
+/// Nobody has named it.
+pub fn firstlight() -> Result<PathBuf> {
+    let named = std::env::var_os("FIRSTLIGHT_BINARY").map(PathBuf::from);
+    named.context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask nodes`")
 }
 
 /// Makes the folder with the programs of a node.

@@ -3,12 +3,17 @@
 //! packages that `tests/nodes/install-tools` installs.
 
 mod by_hand;
+mod days;
 mod images;
 mod journey;
 mod kubectl;
 mod machine;
+mod machines;
+mod manifest;
+mod pivot;
 mod run;
 mod server;
+mod stage;
 mod steps;
 mod workload;
 
@@ -29,17 +34,16 @@ struct Scenario {
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 2] = [
-    Scenario {
-        name: "journey",
-        by_default: true,
-        run: |images, folder| journey::run(images, folder).boxed_local(),
-    },
-    Scenario {
-        name: "by-hand",
-        by_default: false,
-        run: |images, folder| by_hand::run(images, folder).boxed_local(),
-    },
+const SCENARIOS: [Scenario; 9] = [
+    Scenario { name: "journey", by_default: true, run: |i, f| journey::run(i, f).boxed_local() },
+    Scenario { name: "by-hand", by_default: false, run: |i, f| by_hand::run(i, f).boxed_local() },
+    Scenario { name: "pivot", by_default: false, run: |i, f| pivot::run(i, f).boxed_local() },
+    Scenario { name: "behind", by_default: false, run: |i, f| days::behind(i, f).boxed_local() },
+    Scenario { name: "cut", by_default: false, run: |i, f| days::cut(i, f).boxed_local() },
+    Scenario { name: "kills", by_default: false, run: |i, f| days::kills(i, f).boxed_local() },
+    Scenario { name: "refused", by_default: false, run: |i, f| days::refused(i, f).boxed_local() },
+    Scenario { name: "unprivileged", by_default: false, run: |i, f| days::unprivileged(i, f).boxed_local() },
+    Scenario { name: "two", by_default: false, run: |i, f| days::two(i, f).boxed_local() },
 ];
 
 /// Makes the images, prints where they are, and runs no scenario.

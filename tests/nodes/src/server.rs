@@ -5,15 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-use crate::images::Images;
+use crate::images::{Images, firstlight};
 use crate::kubectl::Kubectl;
 use crate::run::{run, until};
 
 /// The longest time until a server answers, and for a command of the program.
 const START: Duration = Duration::from_secs(60);
+/// The user without rights.
+const NOBODY: u32 = 65534;
+/// The lines of the log that an error shows.
+const LINES: usize = 100;
 
 /// A server on a data directory, which is killed with this.
 pub struct Server {
@@ -21,6 +26,7 @@ pub struct Server {
     folder: PathBuf,
     kubectl: PathBuf,
     archives: Vec<PathBuf>,
+    as_nobody: bool,
     child: Option<Child>,
 }
 
@@ -30,11 +36,10 @@ impl Server {
     /// # Errors
     /// `FIRSTLIGHT_BINARY` names no program.
     pub fn new(images: &Images, folder: &Path) -> Result<Self> {
-        let binary = std::env::var_os("FIRSTLIGHT_BINARY")
-            .context("FIRSTLIGHT_BINARY must name the program: run `cargo xtask nodes`")?;
+        let binary = firstlight()?;
         let archives = vec![images.node(images.older()), images.node(images.newer()), images.web()];
         let (folder, kubectl) = (folder.to_owned(), images.kubectl());
-        Ok(Self { binary: PathBuf::from(binary), folder, kubectl, archives, child: None })
+        Ok(Self { binary, folder, kubectl, archives, as_nobody: false, child: None })
     }
 
     /// Starts the server by a command like `up -f FILE`, and waits until it answers.
@@ -42,20 +47,60 @@ impl Server {
     /// # Errors
     /// It ends, or does not answer in time.
     pub async fn start(&mut self, command: &[&str]) -> Result<()> {
+        // That of an earlier server has another port.
+        drop(std::fs::remove_file(self.kubeconfig()));
+        self.spawn(&[command, &["--listen", "127.0.0.1:0"]].concat())?;
+        let kubectl = self.kubectl();
+        until("the server answers", START, async || kubectl.run("get --raw /readyz").await).await?;
+        self.is_running()
+    }
+
+    /// Starts the controller of nodes for the cluster of this kubeconfig.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub async fn control(&mut self, kubeconfig: &Path) -> Result<()> {
+        let kubeconfig = kubeconfig.to_str().context("a path that is text")?;
+        self.spawn(&["controllers", "--controllers", "containers", "--kubeconfig", kubeconfig])
+    }
+
+    fn spawn(&mut self, command: &[&str]) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let mut server = self.command(command);
-        server.args(["--listen", "127.0.0.1:0", "--node-runtime", "own"]);
+        server.args(["--node-runtime", "own"]);
         for archive in &self.archives {
             server.arg("--container-images").arg(archive);
         }
         server.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).kill_on_drop(true);
-        // That of an earlier server has another port.
-        drop(std::fs::remove_file(self.kubeconfig()));
+        if self.as_nobody {
+            server.uid(NOBODY).gid(NOBODY);
+        }
         let child = server.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
         self.child = Some(child);
-        let kubectl = self.kubectl();
-        until("the server answers", START, async || kubectl.run("get --raw /readyz").await).await?;
-        self.is_running()
+        Ok(())
+    }
+
+    /// Lets a user without rights run the server.
+    ///
+    /// # Errors
+    /// The folder cannot be given to this user.
+    pub fn run_as_nobody(&mut self) -> Result<()> {
+        self.as_nobody = true;
+        Ok(std::os::unix::fs::chown(&self.folder, Some(NOBODY), Some(NOBODY))?)
+    }
+
+    /// Interrupts the server as Ctrl-C does, and waits until it has ended.
+    ///
+    /// # Errors
+    /// It does not end, or fails.
+    pub async fn interrupt(&mut self) -> Result<()> {
+        self.is_running()?;
+        let mut child = self.child.take().context("a server that was started")?;
+        let id = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)).context("a process")?;
+        kill_process(id, Signal::INT)?;
+        let status = tokio::time::timeout(START, child.wait()).await.context("it does not end")??;
+        ensure!(status.success(), "it ends with {status}\n{}", self.last_words());
+        Ok(())
     }
 
     /// Kills the server.
@@ -106,12 +151,38 @@ impl Server {
     /// # Errors
     /// It has no kubeconfig yet.
     pub async fn cluster(&self, name: &str) -> Result<Kubectl> {
+        self.cluster_in(name, "default").await
+    }
+
+    /// The same for one of another namespace.
+    ///
+    /// # Errors
+    /// It has no kubeconfig yet.
+    pub async fn cluster_in(&self, name: &str, namespace: &str) -> Result<Kubectl> {
         let mut get = Command::new(&self.binary);
-        get.args(["get", "kubeconfig", name, "--kubeconfig"]).arg(self.kubeconfig());
+        get.args(["get", "kubeconfig", name, "--namespace", namespace, "--kubeconfig"])
+            .arg(self.kubeconfig());
         let text = run(&mut get, b"", START).await?;
-        let path = self.folder.join(format!("{name}.kubeconfig"));
+        let path = self.folder.join(format!("{namespace}-{name}.kubeconfig"));
         std::fs::write(&path, text)?;
         Ok(Kubectl::new(&self.kubectl, &path))
+    }
+
+    /// Returns the kubeconfig of the cluster into which everything was moved.
+    pub fn pivot_target(&self) -> PathBuf {
+        self.folder.join("data/pivot-target.kubeconfig")
+    }
+
+    /// Returns a kubectl for it.
+    pub fn pivoted(&self) -> Kubectl {
+        Kubectl::new(&self.kubectl, &self.pivot_target())
+    }
+
+    /// Returns the last lines of the log.
+    pub fn last_words(&self) -> String {
+        let log = self.log();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
 
     /// Returns the log, of earlier servers too.
@@ -128,7 +199,7 @@ impl Server {
     fn is_running(&mut self) -> Result<()> {
         match self.child.as_mut().map(Child::try_wait).transpose()? {
             Some(None) => Ok(()),
-            ended => bail!("the server has ended: {ended:?}\n{}", self.log()),
+            ended => bail!("the server has ended: {ended:?}\n{}", self.last_words()),
         }
     }
 

@@ -64,18 +64,6 @@ impl Archive {
         Ok(Layer { size: bytes.len(), digest: self.blob(&bytes)? })
     }
 
-    /// Adds an archive of files as a layer.
-    pub(super) fn layer_of(&mut self, archive: &Path) -> Result<Layer> {
-        let sum = crate::sum(archive)?;
-        let mut file = File::open(archive).with_context(|| format!("{}", archive.display()))?;
-        let size = usize::try_from(file.metadata()?.len())?;
-        if self.written.insert(sum.clone()) {
-            let mut header = header(EntryType::Regular, size);
-            self.builder.append_data(&mut header, format!("blobs/sha256/{sum}"), &mut file)?;
-        }
-        Ok(Layer { digest: format!("sha256:{sum}"), size })
-    }
-
     /// Adds the image `name` of these layers, which starts `entrypoint`.
     pub(super) fn image(&mut self, name: &str, layers: &[&Layer], entrypoint: &str) -> Result<()> {
         let digests: Vec<&str> = layers.iter().map(|layer| layer.digest.as_str()).collect();

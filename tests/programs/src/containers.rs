@@ -38,17 +38,6 @@ pub fn write_web(programs: &Path, output: &Path) -> Result<()> {
     archive.finish()
 }
 
-/// Writes an archive with the image `name` of a node, of an archive of its root folder.
-///
-/// # Errors
-/// A file cannot be read or written.
-pub fn write_node(name: &str, root: &Path, output: &Path) -> Result<()> {
-    let mut archive = Archive::create(output)?;
-    let layer = archive.layer_of(root)?;
-    archive.image(name, &[&layer], "/sbin/init")?;
-    archive.finish()
-}
-
 /// Writes an archive with busybox, under its usual name.
 ///
 /// # Errors

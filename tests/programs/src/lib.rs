@@ -4,15 +4,13 @@ mod archive;
 mod containers;
 
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use sha2::{Digest as _, Sha256};
 
-pub use containers::{WEB, write, write_busybox, write_node, write_web};
+pub use containers::{WEB, write, write_busybox, write_web};
 
 /// Returns the version of Kubernetes whose modules are locked here, for example `v1.36.3`.
 pub fn version() -> &'static str {
@@ -83,20 +81,6 @@ fn hash(paths: &[PathBuf]) -> Result<String> {
         hash.update(std::fs::read(&file).with_context(|| format!("{}", file.display()))?);
     }
     Ok(hexadecimal(&hash.finalize()))
-}
-
-/// Returns the SHA-256 of a file, in hexadecimal.
-fn sum(path: &Path) -> Result<String> {
-    let cannot = || format!("{}", path.display());
-    let mut file = File::open(path).with_context(cannot)?;
-    let (mut hash, mut part) = (Sha256::new(), vec![0; 1 << 20]);
-    loop {
-        let length = file.read(&mut part).with_context(cannot)?;
-        if length == 0 {
-            return Ok(hexadecimal(&hash.finalize()));
-        }
-        hash.update(&part[..length]);
-    }
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

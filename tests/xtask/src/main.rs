@@ -109,8 +109,9 @@ enum Command {
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs root, Go, and what tests/nodes/install-tools installs.
     Nodes {
-        /// Only the scenarios whose names contain one of these: `journey` (the default), `by-hand` (the same cluster by kubeadm alone). `images`:
-        /// only make the images in target/tools/nodes, and print where they are.
+        /// Only the scenarios whose names contain one of these: `journey` (the default), `by-hand` (the same cluster by kubeadm alone), `pivot` (into
+        /// itself), and the bad days `behind`, `cut`, `kills`, `refused`, `two`, `unprivileged`. `images`: only make the images in
+        /// target/tools/nodes, and print where they are.
         names: Vec<String>,
     },
     /// Make the packages of a release in target/packages, and check them: archive, Debian package, container image, SBOM, provenance, checksums.
@@ -211,10 +212,7 @@ fn main() -> anyhow::Result<()> {
             suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
         Command::Nodes { names } => {
-            // These need no server, whose build takes minutes.
-            let alone = |name: &String| name == "images" || name == "by-hand";
-            let needs_none = !names.is_empty() && names.iter().all(alone);
-            let binary = if needs_none { String::new() } else { suite::server(&workspace_root())? };
+            let binary = suite::server(&workspace_root())?;
             suite::run(&workspace_root(), "nodes-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
         Command::Package { for_release } => package::run(&workspace_root(), for_release),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use machinery::clock::Clock;
 
-use super::machines::inits;
 use crate::kubectl::Kubectl;
+use crate::machines::inits;
 use crate::server::Server;
 
 /// How long the server is away.

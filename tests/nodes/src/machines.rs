@@ -70,17 +70,33 @@ pub async fn names(management: &Kubectl) -> Result<Vec<String>> {
         .collect())
 }
 
+/// Returns the names of the workers.
+///
+/// # Errors
+/// The server does not answer.
+pub async fn workers(management: &Kubectl) -> Result<Vec<String>> {
+    let workers = list(management, &format!("machines -l {WORKERS}")).await?;
+    Ok(workers.iter().filter_map(|worker| worker["metadata"]["name"].as_str().map(str::to_owned)).collect())
+}
+
 /// Kills the init of a worker behind the server's back, and returns the name of the machine.
 ///
 /// # Errors
 /// No worker runs.
 pub async fn kill_worker(management: &Kubectl) -> Result<String> {
-    let workers = list(management, &format!("machines -l {WORKERS}")).await?;
-    let name = workers.first().and_then(|worker| worker["metadata"]["name"].as_str()).context("a worker")?;
+    let name = workers(management).await?.into_iter().next().context("a worker")?;
+    kill(&name)?;
+    Ok(name)
+}
+
+/// Kills the init of a node behind the server's back.
+///
+/// # Errors
+/// It does not run.
+pub fn kill(name: &str) -> Result<()> {
     let inits = inits();
     let init = inits.get(name).with_context(|| format!("no init of {name} among {inits:?}"))?;
-    kill_process(Pid::from_raw(init.pid).context("a process")?, Signal::KILL)?;
-    Ok(name.to_owned())
+    Ok(kill_process(Pid::from_raw(init.pid).context("a process")?, Signal::KILL)?)
 }
 
 /// Waits until a machine is gone.

@@ -1,8 +1,8 @@
-//! The cluster of the journey: that of `examples/local-cluster.yaml`, with what the journey needs besides.
+//! The cluster of the scenarios: that of `examples/local-cluster.yaml`, with what each needs besides.
 
 use anyhow::{Result, ensure};
 
-const EXAMPLE: &str = include_str!("../../../../examples/local-cluster.yaml");
+const EXAMPLE: &str = include_str!("../../../examples/local-cluster.yaml");
 /// The version in the example.
 const VERSION: &str = "version: v1.36.3";
 /// A worker without a Node that is Ready is replaced.
@@ -29,18 +29,47 @@ const GRACE: &str = "encryptionAlgorithm: ECDSA-P256
         extraArgs:
         - {name: node-monitor-grace-period, value: 16s}";
 
-/// Returns the manifests of the cluster with this version.
+/// Returns the manifests of the cluster with this version, with an image for Pods, and with a health check of its workers.
 ///
 /// # Errors
-/// The example is not as the journey expects it.
+/// The example is not as the scenarios expect it.
 pub fn cluster(version: &str) -> Result<String> {
-    let template = format!("docker:\n          preLoadImages: [{}]\n", node_programs::WEB);
-    let text = replaced(EXAMPLE, VERSION, &format!("version: {version}"))?;
-    let text = replaced(&text, "encryptionAlgorithm: ECDSA-P256", GRACE)?;
+    let text = replaced(&without_health(version)?, "encryptionAlgorithm: ECDSA-P256", GRACE)?;
+    Ok(format!("{}{HEALTH}", machines(&text, &format!("preLoadImages: [{}]", node_programs::WEB))?))
+}
+
+/// Returns the example with this version.
+///
+/// # Errors
+/// Those of [`cluster`].
+pub fn without_health(version: &str) -> Result<String> {
+    replaced(EXAMPLE, VERSION, &format!("version: {version}"))
+}
+
+/// Returns the example with another image of nodes.
+///
+/// # Errors
+/// Those of [`cluster`].
+pub fn with_image(version: &str, image: &str) -> Result<String> {
+    machines(&without_health(version)?, &format!("customImage: {image}"))
+}
+
+/// Returns the example with a command before kubeadm on the control plane.
+///
+/// # Errors
+/// Those of [`cluster`].
+pub fn with_command(version: &str, command: &str) -> Result<String> {
+    let (from, to) =
+        ("  kubeadmConfigSpec:\n", format!("  kubeadmConfigSpec:\n    preKubeadmCommands: [{command}]\n"));
+    replaced(&without_health(version)?, from, &to)
+}
+
+/// Returns the manifests with this field in the template of machines.
+fn machines(text: &str, field: &str) -> Result<String> {
     // The last one: the first is that of the DevCluster.
     let (before, after) = text.rsplit_once("docker: {}\n").unwrap_or_default();
     ensure!(!before.is_empty(), "the example has no template of machines");
-    Ok(format!("{before}{template}{after}{HEALTH}"))
+    Ok(format!("{before}docker:\n          {field}\n{after}"))
 }
 
 /// Returns the manifests with another version, and the size that the cluster has then.
