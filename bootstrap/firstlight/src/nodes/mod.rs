@@ -1,5 +1,7 @@
 //! Real nodes on this machine: what their controllers run them with.
 
+mod itself;
+mod load;
 mod options;
 
 use std::path::{Path, PathBuf};
@@ -14,7 +16,7 @@ use node_balancer::Contained;
 use node_images::NodeImages;
 use node_runtime::groups::{self, Version};
 use node_runtime::{Own, Range};
-use system_containers::Runtime;
+use system_containers::{Images, Runtime};
 
 use crate::data_directory::DataDirectory;
 
@@ -64,19 +66,20 @@ impl Settings {
         Own::open(node_runtime::Options { data, range, clock, random, steps: |_, _| {} }).await
     }
 
-    /// Opens the images.
+    /// Opens the images. That of this program is one of them, under its default name.
     ///
     /// # Errors
     /// This process is not root's, or their folder cannot be used.
-    pub fn images(&self, clock: &Clock) -> Result<NodeImages> {
+    pub fn images(&self, clock: &Clock) -> Result<impl Images + use<>> {
         let client = Client::new(Hosts::new(self.registry_hosts.clone()), clock.clone());
-        NodeImages::open(node_images::Options {
+        let images = NodeImages::open(node_images::Options {
             data: self.folder.join(IMAGES),
             sources: Sources::new(self.images.clone()),
             registries: Arc::new(Registries::new(client)),
             credentials: Credentials::of_this_user(),
             clock: clock.clone(),
-        })
+        })?;
+        Ok(itself::WithItself::new(images))
     }
 }
 

@@ -16,10 +16,10 @@ use serde_json::Value;
 use super::UpOptions;
 use crate::backup::JOURNAL;
 use crate::commands::pivot::{address, assemble, connect, install_first};
-use crate::data_directory::write_private;
-use crate::handed_over;
+use crate::data_directory::{DataDirectory, write_private};
 use crate::install::other_controllers;
-use crate::output::say;
+use crate::output::{say, tell};
+use crate::{handed_over, image, nodes};
 
 /// The value of `--pivot-to` for the cluster that `up` brings up.
 pub(super) const ITSELF: &str = "self";
@@ -179,6 +179,9 @@ impl AfterUp {
             install.install = other_controllers(&self.to).await?.is_none();
         }
         let install = &install;
+        if itself && install.install {
+            load_itself(self.journal.parent().unwrap_or(Path::new(".")), options).await?;
+        }
         let left = install_first(install, self.journal.parent(), [&self.from, &self.to], false).await?;
         let pivot = assemble(self.from.clone(), self.to.clone(), self.journal()?, Options::default());
         let pivot = pivot.target_called(&self.called);
@@ -193,6 +196,20 @@ impl AfterUp {
         }
         Ok(())
     }
+}
+
+/// Imports the image of this program into the nodes of a data directory, if it has any: no registry has that image.
+///
+/// # Errors
+/// The image cannot be made, or a node refuses it.
+async fn load_itself(folder: &Path, options: &UpOptions) -> Result<()> {
+    let reference = options.install.reference()?;
+    if !nodes::are_in(folder) || reference != image::default_reference() {
+        return Ok(());
+    }
+    let directory = DataDirectory::locate(Some(folder))?;
+    let settings = nodes::Settings::new(&directory, &options.server.nodes, &[], None);
+    settings.load(&[reference], None, |line| Ok(tell(line.trim_end()))).await
 }
 
 #[cfg(test)]

@@ -1,0 +1,53 @@
+//! The image of this program, which is in no registry: the one that a cluster runs after a pivot into itself.
+
+use std::io::Cursor;
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use node_images::NodeImages;
+use system_containers::{Image, Images, Report};
+use tokio::io::AsyncRead;
+use tokio::sync::OnceCell;
+
+use crate::image;
+
+/// The images of nodes, and that of this program under its default name.
+pub(super) struct WithItself {
+    images: NodeImages,
+    itself: OnceCell<Bytes>,
+}
+
+impl WithItself {
+    /// Returns these images, and that of this program.
+    pub(super) fn new(images: NodeImages) -> Self {
+        Self { images, itself: OnceCell::new() }
+    }
+
+    /// Returns the archive of this program, which is made once.
+    async fn itself(&self) -> Result<Bytes> {
+        let made = self.itself.get_or_try_init(|| async {
+            let make = || -> Result<Bytes> {
+                let mut archive = Vec::new();
+                image::write(&mut archive, &image::default_reference(), &image::of_this_process()?)?;
+                Ok(archive.into())
+            };
+            tokio::task::spawn_blocking(make).await.context("the image of this program was not made")?
+        });
+        made.await.cloned()
+    }
+}
+
+impl Images for WithItself {
+    fn find<'a>(&'a self, name: &'a str, report: Report<'a>) -> BoxFuture<'a, Result<Image>> {
+        self.images.find(name, report)
+    }
+
+    fn archive<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncRead + Send + Unpin>>> {
+        if name != image::default_reference() {
+            return self.images.archive(name);
+        }
+        async { Ok(Box::new(Cursor::new(self.itself().await?)) as Box<dyn AsyncRead + Send + Unpin>) }.boxed()
+    }
+}

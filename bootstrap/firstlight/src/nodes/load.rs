@@ -1,0 +1,46 @@
+//! Container images in nodes.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, ensure};
+use container_machines::names::{BALANCER_ROLE, LABEL_CLUSTER, LABEL_ROLE};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use system_containers::{Container, Runtime, State};
+
+use super::Settings;
+
+impl Settings {
+    /// Imports each of these images into each node that runs, or only into those of the clusters called `cluster`. `done` is told what is where.
+    ///
+    /// # Errors
+    /// No such node runs, an image is nowhere, or a node refuses it.
+    pub async fn load(
+        &self,
+        names: &[String],
+        cluster: Option<&str>,
+        done: impl Fn(&str) -> Result<()>,
+    ) -> Result<()> {
+        let clock = Clock::system();
+        let own = self.runtime(&clock, &Random::system()).await?;
+        let images = self.images(&clock)?;
+        let has = |container: &Container, label: &str, value: &str| {
+            container.labels.get(label).is_some_and(|found| found == value)
+        };
+        let is_wanted = |container: &Container| {
+            container.state == State::Running
+                && !has(container, LABEL_ROLE, BALANCER_ROLE)
+                && cluster.is_none_or(|cluster| has(container, LABEL_CLUSTER, cluster))
+        };
+        let mut nodes = own.list(&BTreeMap::new()).await?;
+        nodes.retain(is_wanted);
+        ensure!(!nodes.is_empty(), "no node runs that could take an image");
+        for name in names {
+            for node in &nodes {
+                container_machines::import(&own, &images, &node.name, name).await?;
+                done(&format!("{name} is in {}\n", node.name))?;
+            }
+        }
+        Ok(())
+    }
+}
