@@ -209,7 +209,12 @@ async fn load_itself(folder: &Path, options: &UpOptions) -> Result<()> {
     }
     let directory = DataDirectory::locate(Some(folder))?;
     let settings = nodes::Settings::new(&directory, &options.server.nodes, &[], None);
-    settings.load(&[reference], None, |line| Ok(tell(line.trim_end()))).await
+    settings
+        .load(&[reference], None, |line| {
+            tell(line.trim_end());
+            Ok(())
+        })
+        .await
 }
 
 #[cfg(test)]
