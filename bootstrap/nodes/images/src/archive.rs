@@ -1,4 +1,4 @@
-//! An image as an OCI archive, as containerd imports it.
+//! An image as an OCI archive, as containerd imports it, with the list of images that Docker before version 25 reads instead.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use anyhow::{Context, Result, ensure};
 use bundle::{Archive, Descriptor, Hashing, Image};
 use container_images::{Name, layout};
+use serde_json::{Value, json};
 use tar::{Builder, Header};
 
 /// Returns the names under which a container runtime looks for an image that somebody calls `name`: with its tag, and with its digest.
@@ -32,6 +33,7 @@ pub(crate) fn write(images: &[Named<'_>], out: impl Write) -> Result<()> {
     let index = layout::index(images.iter().map(|named| (named.image, named.names)));
     add(&mut out, "oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#)?;
     add(&mut out, "index.json", index.to_string().as_bytes())?;
+    add(&mut out, "manifest.json", for_docker(images).to_string().as_bytes())?;
     let mut written = BTreeSet::new();
     for Named { archive, image, names } in images {
         let label = || names.first().cloned().unwrap_or_default();
@@ -49,6 +51,16 @@ pub(crate) fn write(images: &[Named<'_>], out: impl Write) -> Result<()> {
     }
     out.into_inner()?.flush()?;
     Ok(())
+}
+
+/// Returns the list of images in the form of `docker save`, where only tags are names.
+fn for_docker(images: &[Named<'_>]) -> Value {
+    let entry = |Named { image, names, .. }: &Named<'_>| {
+        let layers: Vec<String> = image.layers.iter().map(|layer| layer.digest.path()).collect();
+        let tags: Vec<&String> = names.iter().filter(|name| !name.contains('@')).collect();
+        json!({"Config": image.id.path(), "RepoTags": tags, "Layers": layers})
+    };
+    images.iter().map(entry).collect()
 }
 
 fn add(out: &mut Builder<impl Write>, path: &str, content: &[u8]) -> Result<()> {

@@ -16,4 +16,5 @@ mod words;
 
 pub use check::node;
 pub use make::{ImagesAt, Recipe, make};
-pub use node_images::{NodeImages, Options};
+pub use node_images::{NodeImages, Options, local};
+pub use stream::of as stream;

@@ -186,6 +186,30 @@ impl Shared {
     }
 }
 
+/// Returns an image of these sources as an archive that containerd and Docker load. `scratch` is a folder for temporary files.
+///
+/// # Errors
+/// No source has the image; reading fails with an error if it is damaged.
+pub async fn local(
+    sources: &Sources,
+    name: &Name,
+    scratch: &Path,
+) -> Result<Box<dyn AsyncRead + Send + Unpin>> {
+    let (sources, scratch, wanted) = (sources.clone(), scratch.to_owned(), name.clone());
+    let found = in_thread(move || {
+        if !sources.is_empty() {
+            files::make_folder(&scratch, 0o700)?;
+        }
+        sources.find(&wanted, &scratch)
+    });
+    let ((archive, image), name) = (found.await?, name.clone());
+    Ok(stream::of(move |out| {
+        let names = archive::names(&name);
+        let named = archive::Named { archive: &archive, image: &image, names: &names };
+        archive::write(&[named], out).with_context(|| format!("the image {name}"))
+    }))
+}
+
 /// Returns whether nobody wants the archive any more.
 fn is_gone(error: &anyhow::Error) -> bool {
     let causes = error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>());

@@ -13,7 +13,7 @@ use tokio_util::io::StreamReader;
 use crate::limits;
 
 /// Returns what `write` writes. It runs in a thread of its own, which ends when the reader is dropped.
-pub(crate) fn of(
+pub fn of(
     write: impl FnOnce(&mut dyn Write) -> Result<()> + Send + 'static,
 ) -> Box<dyn AsyncRead + Send + Unpin> {
     let (sender, receiver) = mpsc::channel(limits::PARTS);

@@ -44,8 +44,11 @@ pub(super) fn run(supervisor: &mut Option<UnixStream>) -> Result<()> {
     opened.run(|| drop(supervisor.take()))
 }
 
-/// Gives up all rights of root, for ever.
-fn renounce() -> Result<()> {
+/// Gives up all rights of root, for ever. The process has one thread.
+///
+/// # Errors
+/// The kernel refuses it.
+pub fn renounce() -> Result<()> {
     for capability in CapabilitySet::all().iter() {
         // Kernels do not know all of them.
         remove_capability_from_bounding_set(capability).ok();

@@ -19,6 +19,7 @@ use std::sync::OnceLock;
 use anyhow::{Result, ensure};
 use std::process::Command;
 
+pub use balancer::renounce;
 pub(crate) use console::before;
 pub(crate) use exec::Instruction;
 

@@ -1,0 +1,130 @@
+//! A balancer in a container: its image, which is made of this program, and its process.
+//!
+//! The image has this program, the libraries that it has loaded, and nothing else: a statically linked program needs none. It is imported once
+//! for each build of the program, and removed with the last container that needs it.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use http::Method;
+use machinery::hash::fnv1a_64;
+use metal_images::program::Entry;
+use system_containers::balancer::{CONFIGURATION, FOLDER, STATUS};
+use tar::{Builder, EntryType, Header};
+
+use crate::api::ImageInspected;
+use crate::client::{Sent, unless_missing};
+use crate::docker::Docker;
+use crate::{limits, progress};
+
+/// The path of the program in its image, by which it knows what it is.
+pub const PROGRAM: &str = "/firstlight-node-balancer";
+/// The repository of its image.
+const REPOSITORY: &str = "localhost/firstlight-balancer";
+
+/// Returns the files that this program needs to run elsewhere ([`metal_images::program::of_this_process`]). The program itself has the given path
+/// there.
+pub type Program = fn(&str) -> Result<Vec<Entry>>;
+
+/// Acts as a balancer if this process was started as one, and does not return then. A program whose balancers run in Docker calls it first
+/// of all.
+pub fn run_if_started_as_one() {
+    if std::env::args_os().next().is_none_or(|name| name != PROGRAM) {
+        return;
+    }
+    let code = match run() {
+        Ok(()) => 0,
+        Err(error) => {
+            writeln!(std::io::stderr(), "{error:#}").ok();
+            1
+        }
+    };
+    std::process::exit(code)
+}
+
+fn run() -> Result<()> {
+    let opened = node_balancer::open(Path::new(FOLDER))?;
+    if rustix::process::geteuid().is_root() {
+        node_runtime::supervisor::renounce()?;
+    }
+    opened.run(|| ())
+}
+
+impl Docker {
+    /// Returns the image of balancers, which is made if the daemon does not have it.
+    pub(crate) async fn balancer_image(&self) -> Result<String> {
+        let _alone = self.makes_program.lock().await;
+        let files = (self.program)(PROGRAM)?;
+        let tag = tag(&files)?;
+        let image = format!("{REPOSITORY}:{tag}");
+        let found = self.client.get::<ImageInspected>(&format!("/images/{image}/json")).await;
+        if unless_missing(found)?.is_some() {
+            return Ok(image);
+        }
+        let archive = node_images::stream(move |out| write(&files, out));
+        let path = format!("/images/create?fromSrc=-&repo={REPOSITORY}&tag={tag}");
+        let made = async {
+            let lines = self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
+            progress::finish(lines, &mut |_| ()).await
+        };
+        let made = tokio::time::timeout(limits::IMAGE, made).await;
+        made.context("it takes too long").flatten().context("the image of balancers cannot be made")?;
+        Ok(image)
+    }
+}
+
+/// Returns by what an image of these files is known.
+fn tag(files: &[Entry]) -> Result<String> {
+    let mut text = String::new();
+    for file in files {
+        match file {
+            Entry::File { path, source } => {
+                let found = std::fs::metadata(source);
+                let found = found.with_context(|| format!("cannot read {}", source.display()))?;
+                let (size, time, nanoseconds) = (found.size(), found.mtime(), found.mtime_nsec());
+                text.push_str(&format!("{path} {size} {time} {nanoseconds}\n"));
+            }
+            Entry::Link { path, target } => text.push_str(&format!("{path} {target}\n")),
+        }
+    }
+    Ok(format!("{:016x}", fnv1a_64(text.as_bytes())))
+}
+
+/// Writes the archive of the files and of the folders in which a balancer has its mounts.
+fn write(files: &[Entry], out: &mut dyn Write) -> Result<()> {
+    let mut archive = Builder::new(out);
+    for folder in [FOLDER.to_owned(), format!("{FOLDER}/{CONFIGURATION}"), format!("{FOLDER}/{STATUS}")] {
+        let mut header = header(EntryType::Directory, 0);
+        archive.append_data(&mut header, format!("{}/", relative(&folder)), std::io::empty())?;
+    }
+    for file in files {
+        match file {
+            Entry::File { path, source } => {
+                let cannot = || format!("cannot read {}", source.display());
+                let opened = File::open(source).with_context(cannot)?;
+                let size = opened.metadata().with_context(cannot)?.len();
+                archive.append_data(&mut header(EntryType::Regular, size), relative(path), opened)?;
+            }
+            Entry::Link { path, target } => {
+                archive.append_link(&mut header(EntryType::Symlink, 0), relative(path), target)?;
+            }
+        }
+    }
+    Ok(archive.into_inner()?.flush()?)
+}
+
+fn relative(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+fn header(kind: EntryType, size: u64) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(0o755);
+    header.set_mtime(0);
+    header
+}

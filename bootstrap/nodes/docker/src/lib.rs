@@ -1,0 +1,33 @@
+//! System containers over the socket of Docker or Podman: [`Docker`] implements the traits [`Runtime`](system_containers::Runtime) and
+//! [`Images`](system_containers::Images). Both programs answer to Docker's Engine API, of which few calls are used here (`api`, over `client`).
+//!
+//! The containers are those of Cluster API's Dev provider with its Docker backend, except where `docs/nodes.md` says otherwise. Docker keeps
+//! them: nothing is remembered in this process, and several processes may use one data directory, which has their owner's name only.
+//!
+//! Invariant: a container that this data directory has not created is never changed, whatever its name and labels are.
+//!
+//! Invariant: nothing is asked more often than a person would notice, and no answer is waited for without a limit, except those that tell
+//! what they do meanwhile. When the daemon is away, each call fails with its name, and the next one after its return goes on.
+
+mod api;
+pub mod balancer;
+mod body;
+mod client;
+mod docker;
+mod exec;
+mod find;
+mod frames;
+mod images;
+mod life;
+pub mod limits;
+mod network;
+mod observe;
+mod owner;
+pub mod preflight;
+mod progress;
+mod socket;
+
+pub use body::{Place, body};
+pub use docker::{Docker, NETWORK, Options};
+pub use progress::Pull;
+pub use socket::{Engine, candidates};

@@ -1,0 +1,145 @@
+//! What hinders nodes in containers of a daemon: everything at once, each with what to do.
+
+use std::fs;
+
+use anyhow::Result;
+use system_containers::{Finding, Weight};
+
+use crate::docker::Docker;
+use crate::socket::Engine;
+
+/// What the findings depend on.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The engine.
+    pub engine: Engine,
+    /// Its version.
+    pub version: String,
+    /// The version of control groups, `1` or `2`; empty if it does not say.
+    pub cgroup_version: String,
+    /// The driver of its disk.
+    pub driver: String,
+    /// The name of the runtime below it.
+    pub runtime: String,
+    /// Whether it runs without root.
+    pub is_rootless: bool,
+    /// Whether its containers run in a virtual machine.
+    pub is_virtual: bool,
+    /// Whether this machine gives CAP_SYS_RESOURCE to anybody.
+    pub has_resource_capability: bool,
+    /// `fs.inotify.max_user_instances`, and `fs.inotify.max_user_watches`.
+    pub inotify: Option<(u64, u64)>,
+}
+
+/// The instances and watches of inotify that a node needs.
+const INSTANCES: u64 = 512;
+const WATCHES: u64 = 65_536;
+/// The number of CAP_SYS_RESOURCE (capabilities(7)).
+const RESOURCE: u64 = 24;
+
+pub(crate) async fn examine(docker: &Docker) -> Result<Vec<Finding>> {
+    let info = docker.info().await?;
+    let number = |name: &str| {
+        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
+        text.trim().parse().ok()
+    };
+    Ok(findings(&Facts {
+        engine: docker.engine(),
+        is_rootless: info.rootless || info.has_option("rootless"),
+        is_virtual: info.operating_system.contains("Docker Desktop"),
+        version: info.server_version,
+        cgroup_version: info.cgroup_version,
+        driver: info.driver,
+        runtime: info.default_runtime,
+        has_resource_capability: has_resource_capability(
+            &fs::read_to_string("/proc/self/status").unwrap_or_default(),
+        ),
+        inotify: number("max_user_instances").zip(number("max_user_watches")),
+    }))
+}
+
+/// Returns whether a process whose `/proc/PID/status` this is could get CAP_SYS_RESOURCE.
+fn has_resource_capability(status: &str) -> bool {
+    let set = status.lines().find_map(|line| line.strip_prefix("CapBnd:"));
+    let set = set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+    set.is_none_or(|set| set >> RESOURCE & 1 == 1)
+}
+
+/// Returns what the facts mean, the worst first.
+pub fn findings(facts: &Facts) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut add =
+        |weight, what: String, remedy: String| found.push(Finding { weight, what, remedy });
+    daemon(facts, &mut add);
+    machine(facts, &mut add);
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
+    found
+}
+
+type Add<'a> = &'a mut dyn FnMut(Weight, String, String);
+
+fn daemon(facts: &Facts, add: Add<'_>) {
+    let (name, command) = (facts.engine.name(), facts.engine.name().to_lowercase());
+    add(Weight::Note, format!("nodes run in {name} {}", facts.version), format!("see them with `{command} ps`"));
+    if facts.is_rootless {
+        add(
+            Weight::Obstacle,
+            format!("{name} runs without root, so that this machine does not reach the addresses of its containers, and kubelets lack rights"),
+            match facts.engine {
+                Engine::Docker => "use the daemon of root: DOCKER_HOST=unix:///var/run/docker.sock".to_owned(),
+                Engine::Podman => "use the service of root: `systemctl start podman.socket`, and start this program with sudo".to_owned(),
+            },
+        );
+    }
+    if facts.is_virtual {
+        add(
+            Weight::Obstacle,
+            "the containers of Docker Desktop are in a virtual machine, whose addresses this machine does not reach".to_owned(),
+            "install Docker Engine, or start this program in the virtual machine".to_owned(),
+        );
+    }
+    if facts.driver == "vfs" {
+        add(
+            Weight::Warning,
+            format!("{name} has the storage driver vfs, with which each container copies its whole image"),
+            "give it overlay2 (Docker) or overlay (Podman)".to_owned(),
+        );
+    }
+    if facts.engine == Engine::Podman {
+        add(
+            Weight::Note,
+            "Podman has no daemon that starts containers with the machine".to_owned(),
+            "enable `podman-restart.service`, or run `firstlight nodes start --all` after a start of the machine".to_owned(),
+        );
+    }
+}
+
+fn machine(facts: &Facts, add: Add<'_>) {
+    if facts.cgroup_version == "1" {
+        add(
+            Weight::Note,
+            "the control groups have version 1".to_owned(),
+            "a kubelet from 1.35 on needs `failCgroupV1: false` or --fail-cgroupv1=false; version 2 comes with the kernel's parameter systemd.unified_cgroup_hierarchy=1".to_owned(),
+        );
+    }
+    // Another runtime is there because somebody has thought about it.
+    let is_usual = ["runc", "crun", "oci", ""].contains(&facts.runtime.as_str());
+    if !facts.has_resource_capability {
+        let weight = if is_usual { Weight::Warning } else { Weight::Note };
+        add(
+            weight,
+            "CAP_SYS_RESOURCE is missing on this machine, so that runc refuses privileged containers (\"unable to apply caps\"), Podman's limits (\"setrlimit\"), and lower OOM scores"
+                .to_owned(),
+            "give the daemon a default runtime that asks for the capabilities and limits that are there, and use a node image whose containerd has `restrict_oom_score_adj = true`".to_owned(),
+        );
+    }
+    if let Some((instances, watches)) =
+        facts.inotify.filter(|(instances, watches)| *instances < INSTANCES || *watches < WATCHES)
+    {
+        add(
+            Weight::Warning,
+            format!("inotify allows a user {instances} instances and {watches} watches, which end with the first few nodes"),
+            format!("raise them with `sysctl fs.inotify.max_user_instances={INSTANCES} fs.inotify.max_user_watches=524288`"),
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! Images: those that the daemon has, pulls, and loads.
+
+use container_images::Credentials;
+use node_docker::{Docker, Pull};
+use parking_lot::Mutex;
+use serde_json::json;
+use system_containers::{Images, Runtime, Spec};
+use tokio::io::AsyncReadExt;
+
+use crate::world::{World, options};
+
+#[tokio::test]
+async fn an_image_that_is_there_is_used() {
+    let world = World::new().await;
+    let image = world.docker.find("kindest/node:v1.36.2", &|_| panic!("nothing is fetched")).await.unwrap();
+    assert_eq!((image.id.as_str(), image.kubernetes.as_deref()), ("kindest/node:v1.36.2", Some("v1.36.2")));
+    assert!(image.command.is_empty(), "the daemon knows it");
+    assert!(world.daemon.state.lock().containers.is_empty(), "nothing is left of the look into it");
+    let before = world.daemon.changes().len();
+    world.docker.find("kindest/node:v1.36.2", &|_| ()).await.unwrap();
+    assert_eq!(world.daemon.changes().len(), before, "it is looked into once");
+}
+
+#[tokio::test]
+async fn an_image_that_is_none_of_a_node_is_refused() {
+    let world = World::new().await;
+    let find = async || match world.docker.find("kindest/node:v1.36.2", &|_| ()).await {
+        Ok(_) => String::new(),
+        Err(error) => format!("{error:#}"),
+    };
+    world.daemon.state.lock().files.remove("/usr/bin/kubeadm");
+    let error = find().await;
+    assert!(error.contains("kindest/node:v1.36.2") && error.contains("kubeadm"), "{error}");
+    assert!(world.daemon.state.lock().containers.is_empty());
+    let image = |field: &str, value: serde_json::Value| {
+        world.daemon.state.lock().images.get_mut("kindest/node:v1.36.2").unwrap()[field] = value;
+    };
+    image("Config", json!({"Entrypoint": null, "Cmd": null}));
+    assert!(find().await.contains("no entrypoint"));
+    image("Architecture", json!("s390x"));
+    assert!(find().await.contains("s390x"));
+}
+
+#[tokio::test]
+async fn an_image_is_pulled_and_its_progress_told() {
+    let world = World::new().await;
+    let mut options = options(&world.folder, &world.daemon);
+    let config = br#"{"auths": {"registry.example": {"username": "me", "password": "secret"}}}"#;
+    options.credentials = Credentials::of_docker_config(config).unwrap();
+    let docker = Docker::open(options).await.unwrap();
+    {
+        let mut state = world.daemon.state.lock();
+        state.pulls = Some("registry.example/node:v1".to_owned());
+        state.pull = [
+            r#"{"status":"Pulling from node","id":"v1"}"#,
+            r#"{"status":"Downloading","progressDetail":{"current":5000000,"total":50000000},"id":"a"}"#,
+            r#"{"status":"Downloading","progressDetail":{"current":5100000,"total":50000000},"id":"a"}"#,
+            r#"{"status":"Download complete","progressDetail":{},"id":"a"}"#,
+        ]
+        .join("\r\n");
+    }
+    let said = Mutex::new(Vec::new());
+    docker.find("registry.example/node:v1", &|text| said.lock().push(text.to_owned())).await.unwrap();
+    let name = "registry.example/node:v1";
+    let expected = [
+        format!("pulling {name}"),
+        format!("pulling {name}: 5 of 50 MB"),
+        format!("unpacking {name}"),
+    ];
+    assert_eq!(*said.lock(), expected);
+    let call = world.daemon.last("POST", "/images/create");
+    assert_eq!((call.query["fromImage"].as_str(), call.query["tag"].as_str()), ("registry.example/node", "v1"));
+    assert!(call.login.is_some());
+}
+
+#[tokio::test]
+async fn an_image_that_is_nowhere_says_where_it_was_looked_for() {
+    let world = World::new().await;
+    world.daemon.state.lock().pull = r#"{"errorDetail":{"message":"manifest unknown"},"error":"manifest unknown"}"#.to_owned();
+    let error = world.docker.find("nowhere:1", &|_| ()).await.unwrap_err();
+    let error = format!("{error:#}");
+    for part in ["manifest unknown", "--container-images", "docker.io/library/nowhere:1", "Docker"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn an_image_becomes_an_archive() {
+    let world = World::new().await;
+    let mut archive = Vec::new();
+    let mut stream = world.docker.archive("kindest/node:v1.36.2").await.unwrap();
+    stream.read_to_end(&mut archive).await.unwrap();
+    assert_eq!(archive, b"an archive");
+    assert_eq!(world.daemon.last("GET", "/images/get").query["names"], "kindest/node:v1.36.2");
+}
+
+#[tokio::test]
+async fn the_image_of_balancers_is_made_once_and_goes_with_the_last_one() {
+    let world = World::new().await;
+    let folder = world.folder.path();
+    let spec = |name: &str| Spec::balancer(name, &folder.join("configuration"), &folder.join("status"));
+    for name in ["a-lb", "b-lb"] {
+        let made = world.docker.create(&spec(name)).await.unwrap();
+        assert_eq!(made.image, "", "nobody has chosen its image");
+        assert_eq!(made.address.octets()[2], 255, "balancers have the last addresses");
+    }
+    let imports = world.daemon.changes().iter().filter(|call| *call == "POST /images/create").count();
+    assert_eq!(imports, 1);
+    let import = world.daemon.last("POST", "/images/create");
+    let mut archive = tar::Archive::new(import.body.as_ref());
+    let paths: Vec<String> = archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().unwrap().display().to_string())
+        .collect();
+    assert_eq!(paths, ["balancer/", "balancer/configuration/", "balancer/status/", "firstlight-node-balancer"]);
+    let has_image = || world.daemon.state.lock().images.keys().any(|name| name.contains("firstlight-balancer"));
+    world.daemon.state.lock().refuse.push(("DELETE /images/".to_owned(), 409, "it is in use".to_owned()));
+    world.docker.remove("a-lb").await.unwrap();
+    assert!(has_image());
+    world.docker.remove("b-lb").await.unwrap();
+    assert!(!has_image());
+}
+
+#[test]
+fn a_pull_is_told_seldom() {
+    let mut pull = Pull::new("node");
+    let mut told = 0;
+    for number in 0..=1000 {
+        let line = format!(
+            r#"{{"status":"Downloading","id":"a","progressDetail":{{"current":{},"total":1000000000}}}}"#,
+            number * 1_000_000
+        );
+        told += usize::from(pull.of(&line).is_some());
+    }
+    assert_eq!(told, 11);
+    for line in ["", "{", "[]", r#"{"status":"Downloading"}"#, r#"{"status":"Downloading","progressDetail":null}"#] {
+        assert_eq!(pull.of(line), None, "{line}");
+    }
+}

@@ -1,0 +1,17 @@
+//! Tests against a daemon that keeps everything in memory. The suite with a real one is `cargo xtask nodes docker`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends where something is not as it must be"
+)]
+
+mod away;
+mod body;
+mod daemon;
+mod exec;
+mod images;
+mod life;
+mod preflight;
+mod socket;
+mod world;
