@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     pod_processes::shim::run_if_started_as_one();
     pod_network::helper::process::run_if_started_as_one();
     node_runtime::supervisor::run_if_started_as_one();
+    node_docker::balancer::run_if_started_as_one();
     if agent::is_init() {
         return match agent::run() {
             Ok(never) => match never {},

@@ -67,6 +67,7 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("node-bootstrap", &["schemas", "engine"], "bootstrap data is text, and reading it needs no I/O"),
     ("system-containers", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-images", &["schemas", "engine"], "images know nothing of Kubernetes"),
+    ("node-docker", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-runtime", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-balancer", &["schemas", "engine"], "a balancer knows connections, not what is in them"),
     ("kubelet", &["store", "registry", "serving"], "a kubelet knows a client, never the store"),

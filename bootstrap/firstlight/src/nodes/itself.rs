@@ -1,12 +1,12 @@
 //! The image of this program, which is in no registry: the one that a cluster runs after a pivot into itself.
 
 use std::io::Cursor;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use node_images::NodeImages;
 use system_containers::{Image, Images, Report};
 use tokio::io::AsyncRead;
 use tokio::sync::OnceCell;
@@ -15,13 +15,13 @@ use crate::image;
 
 /// The images of nodes, and that of this program under its default name.
 pub(super) struct WithItself {
-    images: NodeImages,
+    images: Arc<dyn Images>,
     itself: OnceCell<Bytes>,
 }
 
 impl WithItself {
     /// Returns these images, and that of this program.
-    pub(super) fn new(images: NodeImages) -> Self {
+    pub(super) fn new(images: Arc<dyn Images>) -> Self {
         Self { images, itself: OnceCell::new() }
     }
 

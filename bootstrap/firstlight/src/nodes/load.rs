@@ -6,9 +6,9 @@ use anyhow::{Result, ensure};
 use container_machines::names::{BALANCER_ROLE, LABEL_CLUSTER, LABEL_ROLE};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use system_containers::{Container, Runtime, State};
+use system_containers::{Container, State};
 
-use super::Settings;
+use super::{Choice, Settings};
 
 impl Settings {
     /// Imports each of these images into each node that runs, or only into those of the clusters called `cluster`. `done` is told what is where.
@@ -22,8 +22,9 @@ impl Settings {
         done: impl Fn(&str) -> Result<()>,
     ) -> Result<()> {
         let clock = Clock::system();
-        let own = self.runtime(&clock, &Random::system()).await?;
-        let images = self.images(&clock)?;
+        let choice = Choice::remembered(&self.folder)?.unwrap_or(Choice::Own);
+        let opened = self.open(choice, &clock, &Random::system()).await?;
+        let (runtime, images) = (opened.runtime(), opened.images(self, &clock)?);
         let has = |container: &Container, label: &str, value: &str| {
             container.labels.get(label).is_some_and(|found| found == value)
         };
@@ -32,12 +33,12 @@ impl Settings {
                 && !has(container, LABEL_ROLE, BALANCER_ROLE)
                 && cluster.is_none_or(|cluster| has(container, LABEL_CLUSTER, cluster))
         };
-        let mut nodes = own.list(&BTreeMap::new()).await?;
+        let mut nodes = runtime.list(&BTreeMap::new()).await?;
         nodes.retain(is_wanted);
         ensure!(!nodes.is_empty(), "no node runs that could take an image");
         for name in names {
             for node in &nodes {
-                container_machines::import(&own, &images, &node.name, name).await?;
+                container_machines::import(runtime.as_ref(), images.as_ref(), &node.name, name).await?;
                 done(&format!("{name} is in {}\n", node.name))?;
             }
         }

@@ -67,7 +67,8 @@ impl Docker {
         let archive = node_images::stream(move |out| write(&files, out));
         let path = format!("/images/create?fromSrc=-&repo={REPOSITORY}&tag={tag}");
         let made = async {
-            let lines = self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
+            let lines =
+                self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
             progress::finish(lines, &mut |_| ()).await
         };
         let made = tokio::time::timeout(limits::IMAGE, made).await;

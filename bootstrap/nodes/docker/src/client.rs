@@ -126,7 +126,13 @@ impl Client {
     }
 
     /// Makes a call and returns what it answers, which may be nothing.
-    pub(crate) async fn call(&self, method: Method, path: &str, sent: Sent, limit: Duration) -> Result<Bytes> {
+    pub(crate) async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        sent: Sent,
+        limit: Duration,
+    ) -> Result<Bytes> {
         let called = async {
             let answer = self.open_call(method, path, sent).await?;
             self.whole(answer).await
@@ -167,8 +173,7 @@ impl Client {
     pub(crate) async fn upgrade(&self, path: &str, sent: Value) -> Result<TokioIo<Upgraded>> {
         let upgraded = async {
             let version = self.version().await?;
-            let mut request =
-                self.request(Method::POST, &format!("/v{version}{path}"), Sent::Json(sent))?;
+            let mut request = self.request(Method::POST, &format!("/v{version}{path}"), Sent::Json(sent))?;
             let headers = request.headers_mut();
             headers.insert(header::CONNECTION, header::HeaderValue::from_static("Upgrade"));
             headers.insert(header::UPGRADE, header::HeaderValue::from_static("tcp"));
@@ -208,7 +213,8 @@ impl Client {
 
     fn request(&self, method: Method, path: &str, sent: Sent) -> Result<Request<Body>> {
         let request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
-        let full = |bytes: Vec<u8>| Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync();
+        let full =
+            |bytes: Vec<u8>| Full::new(Bytes::from(bytes)).map_err(|never| match never {}).boxed_unsync();
         let request = match sent {
             Sent::Nothing => request.body(full(Vec::new())),
             Sent::Json(value) => request
@@ -217,7 +223,9 @@ impl Client {
             Sent::Login(login) => request.header("X-Registry-Auth", login).body(full(Vec::new())),
             Sent::Archive(archive) => {
                 let parts = ReaderStream::with_capacity(archive, 256 << 10).map_ok(Frame::data);
-                request.header(header::CONTENT_TYPE, "application/x-tar").body(StreamBody::new(parts).boxed_unsync())
+                request
+                    .header(header::CONTENT_TYPE, "application/x-tar")
+                    .body(StreamBody::new(parts).boxed_unsync())
             }
         };
         request.context("the call cannot be written")
@@ -264,9 +272,8 @@ fn agree(found: &Version) -> Result<String> {
         Some((major.parse().ok()?, minor.parse().ok()?))
     };
     let name = found.engine().name();
-    let offered = parse(&found.api_version).with_context(|| {
-        format!("{name} says that the version of its API is {:?}", found.api_version)
-    })?;
+    let offered = parse(&found.api_version)
+        .with_context(|| format!("{name} says that the version of its API is {:?}", found.api_version))?;
     ensure!(
         offered >= OLDEST,
         "{name} {} has version {} of Docker's API, and at least 1.40 is needed (Docker 19.03, Podman 3): upgrade it",

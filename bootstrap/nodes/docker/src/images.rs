@@ -65,7 +65,10 @@ impl Docker {
             Err(local) => {
                 let pulled = self.pull(text, &name, report).await;
                 let nowhere = |pull: anyhow::Error| {
-                    anyhow!("{local:#}; {} does not have it, and cannot pull it: {pull:#}. To have {name}, {REMEDY}", self.engine().name())
+                    anyhow!(
+                        "{local:#}; {} does not have it, and cannot pull it: {pull:#}. To have {name}, {REMEDY}",
+                        self.engine().name()
+                    )
                 };
                 pulled.map_err(nowhere)?;
                 Some(local)

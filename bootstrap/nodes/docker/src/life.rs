@@ -107,7 +107,8 @@ impl Docker {
     async fn listens(&self, name: &str, found: &Inspected) -> Result<()> {
         let target = format!("{FOLDER}/{STATUS}");
         let mount = found.host_config.mounts.iter().find(|mount| mount.target == target);
-        let folder = mount.and_then(|mount| mount.source.parent()).context("it has no folder for its status")?;
+        let folder =
+            mount.and_then(|mount| mount.source.parent()).context("it has no folder for its status")?;
         let listens = async {
             while node_balancer::read_status(folder).await.is_err() {
                 let state = self.container(&self.own(name).await?).state;
@@ -194,7 +195,8 @@ impl Docker {
     async fn forget_image(&self, image: &str) -> Result<()> {
         let _alone = self.makes_program.lock().await;
         ensure!(!image.is_empty(), "the daemon does not say which image it had");
-        match self.client.call(Method::DELETE, &format!("/images/{image}"), Sent::Nothing, limits::CALL).await {
+        match self.client.call(Method::DELETE, &format!("/images/{image}"), Sent::Nothing, limits::CALL).await
+        {
             Err(error)
                 if is_refused(&error, StatusCode::CONFLICT) || is_refused(&error, StatusCode::NOT_FOUND) =>
             {

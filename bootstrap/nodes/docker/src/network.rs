@@ -70,11 +70,11 @@ impl Networks {
             range.free(wanted, &taken, order)
         };
         let reserved = reserved.await;
-        let address = reserved.with_context(|| format!("it can have no address in the network {}", self.name))?;
+        let address =
+            reserved.with_context(|| format!("it can have no address in the network {}", self.name))?;
         self.reserved.lock().insert(address);
         Ok(Reserved { networks: self, address })
     }
-
 
     async fn ensure(&self, client: &Client) -> Result<Network> {
         if let Some(found) = read(client, &self.name).await? {

@@ -41,8 +41,11 @@ impl Docker {
             self.client.get(&format!("/containers/json?all=1&filters={filter}")).await;
         let listed = listed.context("the containers cannot be listed")?;
         let read = futures::stream::iter(listed).map(|found| async move { self.read(&found.id).await });
-        let found: Vec<Option<Inspected>> =
-            read.buffer_unordered(limits::INSPECTIONS).try_collect().await.context("a container cannot be read")?;
+        let found: Vec<Option<Inspected>> = read
+            .buffer_unordered(limits::INSPECTIONS)
+            .try_collect()
+            .await
+            .context("a container cannot be read")?;
         // Some may have been removed meanwhile.
         let mut all: Vec<Container> = found.iter().flatten().map(|found| self.container(found)).collect();
         all.sort_by(|a, b| a.name.cmp(&b.name));

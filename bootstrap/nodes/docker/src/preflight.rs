@@ -68,8 +68,7 @@ fn has_resource_capability(status: &str) -> bool {
 /// Returns what the facts mean, the worst first.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = Vec::new();
-    let mut add =
-        |weight, what: String, remedy: String| found.push(Finding { weight, what, remedy });
+    let mut add = |weight, what: String, remedy: String| found.push(Finding { weight, what, remedy });
     daemon(facts, &mut add);
     machine(facts, &mut add);
     found.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
@@ -80,7 +79,11 @@ type Add<'a> = &'a mut dyn FnMut(Weight, String, String);
 
 fn daemon(facts: &Facts, add: Add<'_>) {
     let (name, command) = (facts.engine.name(), facts.engine.name().to_lowercase());
-    add(Weight::Note, format!("nodes run in {name} {}", facts.version), format!("see them with `{command} ps`"));
+    add(
+        Weight::Note,
+        format!("nodes run in {name} {}", facts.version),
+        format!("see them with `{command} ps`"),
+    );
     if facts.is_rootless {
         add(
             Weight::Obstacle,
@@ -138,8 +141,12 @@ fn machine(facts: &Facts, add: Add<'_>) {
     {
         add(
             Weight::Warning,
-            format!("inotify allows a user {instances} instances and {watches} watches, which end with the first few nodes"),
-            format!("raise them with `sysctl fs.inotify.max_user_instances={INSTANCES} fs.inotify.max_user_watches=524288`"),
+            format!(
+                "inotify allows a user {instances} instances and {watches} watches, which end with the first few nodes"
+            ),
+            format!(
+                "raise them with `sysctl fs.inotify.max_user_instances={INSTANCES} fs.inotify.max_user_watches=524288`"
+            ),
         );
     }
 }

@@ -36,7 +36,7 @@ async fn everything_goes_on_when_the_daemon_is_back() {
 async fn a_program_whose_daemon_goes_away_has_no_exit_code() {
     let mut world = World::new().await;
     world.node("c-1").await;
-    world.daemon.state.lock().program = "hang".to_owned();
+    world.daemon.state.lock().program = "long".to_owned();
     let docker = world.docker.clone();
     let ran = tokio::spawn(async move {
         run(docker.as_ref(), "c-1", &["sleep", "60"], b"", Duration::from_secs(60)).await

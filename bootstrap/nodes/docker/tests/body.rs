@@ -27,7 +27,8 @@ fn recorded(name: &str) -> Value {
 fn without_empty(value: &Value) -> Value {
     let Value::Object(fields) = value else { return value.clone() };
     let kept = fields.iter().map(|(key, value)| (key.clone(), without_empty(value)));
-    kept.filter(|(_, value)| !matches!(value, Value::Null) && *value != json!({}) && *value != json!([])).collect()
+    kept.filter(|(_, value)| !matches!(value, Value::Null) && *value != json!({}) && *value != json!([]))
+        .collect()
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
@@ -49,7 +50,7 @@ pub struct State {
     /// The image that is there after an archive was loaded.
     pub loads: Option<String>,
     pub console: Vec<u8>,
-    /// Frames that programs write, and their exit codes. `echo` writes what it reads, `hang` ends when it is told.
+    /// Frames that programs write, and their exit codes. `echo` writes what it reads, `long` is killed after a while, as by `timeout`.
     pub program: String,
     pub code: i32,
     /// How often the daemon says that a program still runs whose streams have ended.
@@ -58,6 +59,7 @@ pub struct State {
     /// Answers to the next call that begins so, with a status and a message.
     pub refuse: Vec<(String, u16, String)>,
     execs: u32,
+    programs: Vec<JoinHandle<()>>,
 }
 
 /// A daemon that runs until it is dropped.
@@ -94,6 +96,7 @@ impl Daemon {
         let task = self.task.take().unwrap();
         task.abort();
         drop(task.await);
+        self.state.lock().programs.drain(..).for_each(|program| program.abort());
     }
 
     pub fn come_back(&mut self) {
@@ -176,12 +179,11 @@ async fn answer(state: Arc<Mutex<State>>, mut request: Request<Incoming>) -> hyp
         return Ok(refusal(status, &message));
     }
     if let Some(upgrade) = upgrade {
-        let (program, state) = (locked.program.clone(), state.clone());
-        tokio::spawn(async move {
+        let program = locked.program.clone();
+        locked.programs.push(tokio::spawn(async move {
             let Ok(upgraded) = upgrade.await else { return };
             run(TokioIo::new(upgraded), &program).await;
-            drop(state);
-        });
+        }));
         let mut switched = text_answer(101, Vec::new());
         switched.headers_mut().insert(header::CONNECTION, "Upgrade".parse().unwrap());
         switched.headers_mut().insert(header::UPGRADE, "tcp".parse().unwrap());
@@ -199,7 +201,7 @@ async fn run(mut stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unp
         frame
     };
     match program {
-        "hang" => std::future::pending().await,
+        "long" => tokio::time::sleep(Duration::from_secs(2)).await,
         "echo" => {
             let mut input = Vec::new();
             stream.read_to_end(&mut input).await.ok();
@@ -333,8 +335,11 @@ impl State {
         let filters: Value = serde_json::from_str(&call.query["filters"]).unwrap();
         let is_wanted = |container: &&Value| {
             let labels = filters["label"].as_array().into_iter().flatten().all(|label| {
-                let (key, value) =
-                    label.as_str().unwrap().split_once('=').map_or((label.as_str().unwrap(), None), |(k, v)| (k, Some(v)));
+                let (key, value) = label
+                    .as_str()
+                    .unwrap()
+                    .split_once('=')
+                    .map_or((label.as_str().unwrap(), None), |(k, v)| (k, Some(v)));
                 let found = container["Config"]["Labels"][key].as_str();
                 found.is_some_and(|found| value.is_none_or(|value| value == found))
             });

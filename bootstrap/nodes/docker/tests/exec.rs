@@ -37,12 +37,12 @@ async fn a_program_reads_to_the_end_of_its_input() {
     assert_eq!((ran.exit, ran.stdout.len()), (Exit::Code(0), input.len()));
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn a_program_that_takes_too_long_is_given_up() {
     let world = World::new().await;
     world.node("c-1").await;
-    world.daemon.state.lock().program = "hang".to_owned();
-    let short = Duration::from_millis(1500);
+    world.daemon.state.lock().program = "long".to_owned();
+    let short = Duration::from_millis(1100);
     let ran = run(world.docker.as_ref(), "c-1", &["sleep", "60"], b"", short).await.unwrap();
     assert_eq!(ran.exit, Exit::TimedOut);
     let asked = world.daemon.last("POST", "/containers/c-1/exec").json();

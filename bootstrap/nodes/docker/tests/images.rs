@@ -62,21 +62,22 @@ async fn an_image_is_pulled_and_its_progress_told() {
     let said = Mutex::new(Vec::new());
     docker.find("registry.example/node:v1", &|text| said.lock().push(text.to_owned())).await.unwrap();
     let name = "registry.example/node:v1";
-    let expected = [
-        format!("pulling {name}"),
-        format!("pulling {name}: 5 of 50 MB"),
-        format!("unpacking {name}"),
-    ];
+    let expected =
+        [format!("pulling {name}"), format!("pulling {name}: 5 of 50 MB"), format!("unpacking {name}")];
     assert_eq!(*said.lock(), expected);
     let call = world.daemon.last("POST", "/images/create");
-    assert_eq!((call.query["fromImage"].as_str(), call.query["tag"].as_str()), ("registry.example/node", "v1"));
+    assert_eq!(
+        (call.query["fromImage"].as_str(), call.query["tag"].as_str()),
+        ("registry.example/node", "v1")
+    );
     assert!(call.login.is_some());
 }
 
 #[tokio::test]
 async fn an_image_that_is_nowhere_says_where_it_was_looked_for() {
     let world = World::new().await;
-    world.daemon.state.lock().pull = r#"{"errorDetail":{"message":"manifest unknown"},"error":"manifest unknown"}"#.to_owned();
+    world.daemon.state.lock().pull =
+        r#"{"errorDetail":{"message":"manifest unknown"},"error":"manifest unknown"}"#.to_owned();
     let error = world.docker.find("nowhere:1", &|_| ()).await.unwrap_err();
     let error = format!("{error:#}");
     for part in ["manifest unknown", "--container-images", "docker.io/library/nowhere:1", "Docker"] {
@@ -113,8 +114,12 @@ async fn the_image_of_balancers_is_made_once_and_goes_with_the_last_one() {
         .unwrap()
         .map(|entry| entry.unwrap().path().unwrap().display().to_string())
         .collect();
-    assert_eq!(paths, ["balancer/", "balancer/configuration/", "balancer/status/", "firstlight-node-balancer"]);
-    let has_image = || world.daemon.state.lock().images.keys().any(|name| name.contains("firstlight-balancer"));
+    assert_eq!(
+        paths,
+        ["balancer/", "balancer/configuration/", "balancer/status/", "firstlight-node-balancer"]
+    );
+    let has_image =
+        || world.daemon.state.lock().images.keys().any(|name| name.contains("firstlight-balancer"));
     world.daemon.state.lock().refuse.push(("DELETE /images/".to_owned(), 409, "it is in use".to_owned()));
     world.docker.remove("a-lb").await.unwrap();
     assert!(has_image());
@@ -134,7 +139,9 @@ fn a_pull_is_told_seldom() {
         told += usize::from(pull.of(&line).is_some());
     }
     assert_eq!(told, 11);
-    for line in ["", "{", "[]", r#"{"status":"Downloading"}"#, r#"{"status":"Downloading","progressDetail":null}"#] {
+    for line in
+        ["", "{", "[]", r#"{"status":"Downloading"}"#, r#"{"status":"Downloading","progressDetail":null}"#]
+    {
         assert_eq!(pull.of(line), None, "{line}");
     }
 }

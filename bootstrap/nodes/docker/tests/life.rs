@@ -69,7 +69,8 @@ async fn the_network_of_others_stays() {
     world.node("c-1").await;
     let found = world.docker.inspect("c-1").await.unwrap().unwrap();
     assert_eq!(found.address, Ipv4Addr::new(10, 90, 0, 3));
-    let wanted = Spec { address: Some(Ipv4Addr::new(10, 90, 0, 2)), ..Spec::new("c-2", "kindest/node:v1.36.2") };
+    let wanted =
+        Spec { address: Some(Ipv4Addr::new(10, 90, 0, 2)), ..Spec::new("c-2", "kindest/node:v1.36.2") };
     let error = format!("{:#}", world.docker.create(&wanted).await.unwrap_err());
     assert!(error.contains("c-2") && error.contains("10.90.0.2"), "{error}");
     world.docker.remove("c-1").await.unwrap();
@@ -81,7 +82,9 @@ async fn containers_that_are_created_at_the_same_time_have_different_addresses()
     let world = World::new().await;
     let create = |number: u32| {
         let docker = world.docker.clone();
-        async move { docker.create(&Spec::new(&format!("c-{number}"), "kindest/node:v1.36.2")).await.unwrap().address }
+        async move {
+            docker.create(&Spec::new(&format!("c-{number}"), "kindest/node:v1.36.2")).await.unwrap().address
+        }
     };
     let addresses = futures::future::join_all((0..6).map(create)).await;
     let different: std::collections::BTreeSet<_> = addresses.iter().collect();
@@ -143,7 +146,8 @@ async fn containers_are_found_by_all_labels() {
     let world = World::new().await;
     for (name, cluster, role) in [("c-2", "c", "worker"), ("c-1", "c", "worker"), ("d-1", "d", "worker")] {
         let mut spec = Spec::new(name, "kindest/node:v1.36.2");
-        spec.labels = [("cluster", cluster), ("role", role)].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
+        spec.labels =
+            [("cluster", cluster), ("role", role)].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
         world.docker.create(&spec).await.unwrap();
     }
     let names = async |labels: &[(&str, &str)]| -> Vec<String> {
@@ -173,7 +177,11 @@ async fn errors_say_what_is_wrong() {
     let error = format!("{:#}", world.docker.start("c-9").await.unwrap_err());
     assert!(error.contains("c-9") && error.contains("create it first"), "{error}");
     let no_range = "user specified IP address is supported only when connecting to networks with user configured subnets";
-    world.daemon.state.lock().refuse.push(("POST /containers/c-1/start".to_owned(), 400, no_range.to_owned()));
+    world.daemon.state.lock().refuse.push((
+        "POST /containers/c-1/start".to_owned(),
+        400,
+        no_range.to_owned(),
+    ));
     let error = format!("{:#}", world.docker.start("c-1").await.unwrap_err());
     assert!(error.contains("docker network rm kind"), "{error}");
 }

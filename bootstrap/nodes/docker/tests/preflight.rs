@@ -31,7 +31,11 @@ fn each_fact_has_its_finding() {
     for (facts, weight, what) in [
         (good(), Weight::Note, "Docker 27.3"),
         (Facts { is_rootless: true, ..good() }, Weight::Obstacle, "without root"),
-        (Facts { is_rootless: true, engine: Engine::Podman, ..good() }, Weight::Obstacle, "Podman runs without root"),
+        (
+            Facts { is_rootless: true, engine: Engine::Podman, ..good() },
+            Weight::Obstacle,
+            "Podman runs without root",
+        ),
         (Facts { is_virtual: true, ..good() }, Weight::Obstacle, "virtual machine"),
         (Facts { driver: "vfs".to_owned(), ..good() }, Weight::Warning, "vfs"),
         (Facts { has_resource_capability: false, ..good() }, Weight::Warning, "CAP_SYS_RESOURCE"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Result;
-use system_containers::{Exec, Exit, Runtime};
+use system_containers::{Exec, Exit};
 
 use super::ExecOptions;
 use crate::output::streams;
@@ -14,7 +14,7 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 
 /// Runs the program, and ends with its exit code.
 pub(super) async fn run(options: &ExecOptions) -> Result<()> {
-    let own = super::open(&options.directory).await?;
+    let runtime = super::open(&options.directory).await?;
     let [stdin, stdout, stderr] = streams()?;
     let exec = Exec {
         command: options.command.clone(),
@@ -24,7 +24,7 @@ pub(super) async fn run(options: &ExecOptions) -> Result<()> {
         stderr: Box::new(stderr),
         time_limit: FOREVER,
     };
-    let exit = own.exec(&options.name, exec).await?;
+    let exit = runtime.exec(&options.name, exec).await?;
     let code = match exit {
         Exit::Code(0) => return Ok(()),
         Exit::Code(code) => code,

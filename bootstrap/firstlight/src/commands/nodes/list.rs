@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use container_machines::names::{LABEL_CLUSTER, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE};
+use machinery::clock::Clock;
+use machinery::random::Random;
 use serde::Serialize;
-use system_containers::{Container, Runtime, State, Weight};
+use system_containers::{Container, State, Weight};
 
 use super::ListOptions;
 use crate::data_directory::DataDirectory;
+use crate::nodes::{Choice, Opened, Settings};
 use crate::output::{print, say};
 
 /// A node in the list.
@@ -94,10 +97,26 @@ fn table(nodes: &[Node]) -> String {
     text
 }
 
+/// Opens what a server of this data directory would run nodes with. If nothing can, this is root's own one, whose findings are the most.
+async fn examined(settings: &Settings) -> Result<Opened> {
+    if Choice::remembered(&settings.folder)?.is_some() {
+        return super::opened(settings).await;
+    }
+    match settings.choose(&Clock::system(), &Random::system()).await {
+        Err(_) if rustix::process::geteuid().is_root() => super::opened(settings).await,
+        chosen => chosen,
+    }
+}
+
 /// Says what hinders nodes on this machine.
 pub(super) async fn check(options: &ListOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
-    let findings = node_runtime::preflight::of_machine(directory.path()).await?;
+    let findings = if directory.path().is_dir() {
+        let settings = super::settings(&options.directory, &[], None)?;
+        examined(&settings).await?.runtime().preflight().await?
+    } else {
+        node_runtime::preflight::of_machine(directory.path()).await?
+    };
     match options.output.output {
         Some(output) => print(&findings, output)?,
         None if findings.is_empty() => say("Nothing hinders nodes on this machine.\n")?,

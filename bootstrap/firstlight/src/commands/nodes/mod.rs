@@ -6,17 +6,17 @@ mod load;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use node_runtime::Own;
 use system_containers::{Container, Runtime, State};
 
 use crate::data_directory::DataDirectory;
-use crate::nodes::{NodeOptions, NodeRuntime, Settings};
+use crate::nodes::{Choice, NodeOptions, Opened, Settings};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{say, tell};
 
@@ -140,25 +140,33 @@ pub async fn run(command: NodesCommand) -> Result<()> {
         NodesCommand::Logs(node) => logs(&node).await,
         NodesCommand::Exec(options) => exec::run(&options).await,
         NodesCommand::Load(options) => load::run(&options).await,
-        NodesCommand::Pause(nodes) => each(&nodes, "paused", async |own, name| own.pause(name).await).await,
+        NodesCommand::Pause(nodes) => {
+            each(&nodes, "paused", async |runtime, name| runtime.pause(name).await).await
+        }
         NodesCommand::Resume(nodes) => {
-            each(&nodes, "resumed", async |own, name| own.resume(name).await).await
+            each(&nodes, "resumed", async |runtime, name| runtime.resume(name).await).await
         }
         NodesCommand::Start(nodes) => {
-            each(&nodes, "started", async |own, name| own.start(name).await.map(drop)).await
+            each(&nodes, "started", async |runtime, name| runtime.start(name).await.map(drop)).await
         }
         NodesCommand::Stop(nodes) => {
-            each(&nodes, "stopped", async |own, name| own.stop(name, GRACE).await).await
+            each(&nodes, "stopped", async |runtime, name| runtime.stop(name, GRACE).await).await
         }
         NodesCommand::Delete(nodes) => {
-            each(&nodes, "deleted", async |own, name| own.remove(name).await).await
+            each(&nodes, "deleted", async |runtime, name| runtime.remove(name).await).await
         }
     }
 }
 
-/// Opens the runtime of a data directory.
-async fn open(options: &DirectoryOptions) -> Result<Own> {
-    settings(options, &[], None)?.runtime(&Clock::system(), &Random::system()).await
+/// Opens what runs the nodes of a data directory.
+async fn open(options: &DirectoryOptions) -> Result<Arc<dyn Runtime>> {
+    Ok(opened(&settings(options, &[], None)?).await?.runtime())
+}
+
+/// Opens what runs the nodes of a data directory: what was chosen there, or this program itself.
+async fn opened(settings: &Settings) -> Result<Opened> {
+    let choice = Choice::remembered(&settings.folder)?.unwrap_or(Choice::Own);
+    settings.open(choice, &Clock::system(), &Random::system()).await
 }
 
 fn settings(
@@ -166,26 +174,25 @@ fn settings(
     images: &[PathBuf],
     registry_hosts: Option<&PathBuf>,
 ) -> Result<Settings> {
-    ensure!(
-        rustix::process::geteuid().is_root(),
-        "nodes on this machine are root's: run this command with sudo, and with the same data directory as the server"
-    );
     let directory = DataDirectory::locate(options.data_dir.as_deref())?;
     ensure!(
         directory.path().is_dir(),
-        "{} does not exist: name the data directory of the server with --data-dir",
+        "{} does not exist, or is another user's: name the data directory of the server with --data-dir, or run this command with sudo as the server",
         directory.path().display()
     );
-    let options = NodeOptions { node_runtime: NodeRuntime::Own, node_network: None };
-    Ok(Settings::new(&directory, &options, images, registry_hosts))
+    Ok(Settings::new(&directory, &NodeOptions::default(), images, registry_hosts))
 }
 
 /// Does something with each of these nodes. One that fails does not keep the others from it.
-async fn each(nodes: &NodeNames, done: &str, act: impl AsyncFn(&Own, &str) -> Result<()>) -> Result<()> {
-    let own = open(&nodes.directory).await?;
+async fn each(
+    nodes: &NodeNames,
+    done: &str,
+    act: impl AsyncFn(&dyn Runtime, &str) -> Result<()>,
+) -> Result<()> {
+    let runtime = open(&nodes.directory).await?;
     let mut failed = 0;
-    for name in names(&own, nodes).await? {
-        match act(&own, &name).await {
+    for name in names(runtime.as_ref(), nodes).await? {
+        match act(runtime.as_ref(), &name).await {
             Ok(()) => say(&format!("{name} {done}\n"))?,
             Err(error) => {
                 failed += 1;
@@ -197,8 +204,8 @@ async fn each(nodes: &NodeNames, done: &str, act: impl AsyncFn(&Own, &str) -> Re
     Ok(())
 }
 
-async fn names(own: &Own, nodes: &NodeNames) -> Result<Vec<String>> {
-    let mut all = own.list(&BTreeMap::new()).await?;
+async fn names(runtime: &dyn Runtime, nodes: &NodeNames) -> Result<Vec<String>> {
+    let mut all = runtime.list(&BTreeMap::new()).await?;
     if let Some(cluster) = &nodes.cluster {
         all.retain(|container| list::cluster(container) == cluster);
         ensure!(!all.is_empty(), "no node on this machine belongs to a cluster called {cluster}");
@@ -224,12 +231,12 @@ fn known(all: &[Container]) -> String {
 }
 
 async fn logs(node: &NodeName) -> Result<()> {
-    let own = open(&node.directory).await?;
-    let container = own.inspect(&node.name).await?;
+    let runtime = open(&node.directory).await?;
+    let container = runtime.inspect(&node.name).await?;
     let container = container.with_context(|| format!("there is no node called {}", node.name))?;
     if let State::Stopped { error: Some(error), .. } = &container.state {
         tell(&format!("the last start of {} failed: {error}", node.name));
     }
-    let console = own.console(&node.name, CONSOLE).await?;
+    let console = runtime.console(&node.name, CONSOLE).await?;
     say(&String::from_utf8_lossy(&console).replace('\r', ""))
 }

@@ -57,7 +57,12 @@ impl Engine {
             Kind::Docker => {
                 let mut command = Command::new("dockerd");
                 command.arg("--config-file").arg(at("daemon.json")).arg("--data-root").arg(at("data"));
-                command.arg("--exec-root").arg(at("exec")).arg("--pidfile").arg(at("pid")).args(["-H", &host]);
+                command
+                    .arg("--exec-root")
+                    .arg(at("exec"))
+                    .arg("--pidfile")
+                    .arg(at("pid"))
+                    .args(["-H", &host]);
                 command
             }
             Kind::Podman => {
@@ -108,7 +113,9 @@ impl Engine {
         let archive = self.folder.join("node.tar");
         let tree = self.folder.join("tree");
         fs::remove_dir_all(&tree).ok();
-        for folder in ["bin", "sbin", "usr/bin", "kind", "var/lib", "lib64", "tmp", "run", "etc", "proc", "sys", "dev"] {
+        for folder in
+            ["bin", "sbin", "usr/bin", "kind", "var/lib", "lib64", "tmp", "run", "etc", "proc", "sys", "dev"]
+        {
             fs::create_dir_all(tree.join(folder))?;
         }
         let write = |path: &str, text: &str| -> Result<()> {

@@ -47,8 +47,7 @@ pub async fn run(kind: Kind, folder: &Path) -> Result<()> {
         random: Random::system(),
     })
     .await?;
-    let mut suite =
-        Suite { engine, docker: Arc::new(docker), started: Clock::system().monotonic() };
+    let mut suite = Suite { engine, docker: Arc::new(docker), started: Clock::system().monotonic() };
     suite.preflight().await?;
     suite.image().await?;
     suite.container().await?;
@@ -110,7 +109,12 @@ impl Suite {
         ensure!(String::from_utf8_lossy(&console).contains("init runs as 1"), "{console:?}");
         let marker = self.execute(&["cat", "/var/lib/marker"], b"").await?;
         ensure!(marker.stdout == b"of the image\n", "the volume is no copy: {marker:?}");
-        let host = self.execute(&["sh", "-c", "cat /proc/sys/kernel/hostname; ls /lib/modules >/dev/null; echo $container"], b"").await?;
+        let host = self
+            .execute(
+                &["sh", "-c", "cat /proc/sys/kernel/hostname; ls /lib/modules >/dev/null; echo $container"],
+                b"",
+            )
+            .await?;
         let host = String::from_utf8_lossy(&host.stdout).into_owned();
         ensure!(host.starts_with(NODE) && host.contains("docker"), "{host}");
         Ok(())
