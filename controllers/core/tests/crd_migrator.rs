@@ -106,7 +106,7 @@ async fn run(kill: Option<(u64, Moment)>) -> u64 {
     if let Some((write, moment)) = kill {
         world.requests.plan(Kill { write, moment });
     }
-    world.start = start;
+    world.start = Box::new(start);
     world.restart().await;
     let after = migrated(&mut world).await;
     assert_eq!(after.status.unwrap().stored_versions.unwrap(), ["v1beta2"]);

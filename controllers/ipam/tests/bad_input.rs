@@ -80,7 +80,7 @@ async fn two_addresses_that_somebody_made_equal_are_told() {
             }))
             .await;
     }
-    world.start = start;
+    world.start = Box::new(start);
     world.restart().await;
     world.until("a says it", |manager| has_reason(manager, "a", "AllocationFailed")).await;
     world.until("b says it", |manager| has_reason(manager, "b", "AllocationFailed")).await;

@@ -198,7 +198,7 @@ async fn moved_objects_without_a_status_keep_their_addresses() {
                 "poolRef": {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "pool"}},
         }))
         .await;
-    world.start = start;
+    world.start = Box::new(start);
     world.restart().await;
     world.until("a keeps its address", |manager| address(manager, "a").as_deref() == Some("10.0.0.15")).await;
     let owners = world.get::<IPAddress>("a").unwrap().metadata.owner_references.clone().unwrap();

@@ -5,8 +5,6 @@
 pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of DevMachines.
 pub const MACHINE_FINALIZER: &str = "dockermachine.infrastructure.cluster.x-k8s.io";
-/// Finalizer of DevMachinePools.
-pub const MACHINE_POOL_FINALIZER: &str = "dockermachinepool.infrastructure.cluster.x-k8s.io";
 /// Annotation on a DevCluster: the listener that serves it.
 pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener";
 /// Annotation on a Machine that has started once, and does not wait for its start-up durations again.
@@ -27,8 +25,6 @@ pub const FAILURE_DRAWN: &str = "simulated.firstlight.dev/failure-drawn";
 pub const API_SERVER_SILENT: &str = "simulated.firstlight.dev/api-server-silent";
 /// Annotation on a Cluster: its simulated machines are updated in place.
 pub const IN_PLACE_UPDATES: &str = "simulated.firstlight.dev/in-place-updates";
-/// Annotation on a DevMachine of a DevMachinePool: the Kubernetes version of its Node.
-pub const KUBERNETES_VERSION: &str = "simulated.firstlight.dev/kubernetes-version";
 /// Label of control plane Machines.
 pub const CONTROL_PLANE: &str = "cluster.x-k8s.io/control-plane";
 /// Label and taint of control plane Nodes.

@@ -25,6 +25,9 @@ use requests::{Counting, Requests};
 /// The longest time for which a test waits.
 const DEADLINE: Duration = Duration::from_secs(600);
 
+/// Starts controllers.
+pub type Start = Box<dyn Fn(&Manager) + Send + Sync>;
+
 /// An API server with custom kinds, and the current life of the controllers.
 pub struct World {
     /// The manager of the current life.
@@ -32,14 +35,14 @@ pub struct World {
     /// The writes of all lives.
     pub requests: Requests,
     /// Starts the controllers of the next life.
-    pub start: fn(&Manager),
+    pub start: Start,
     server: Server,
     clock: Clock,
 }
 
 impl World {
     /// Creates a server with the kinds of these API groups, and starts the controllers with `start`.
-    pub async fn new(groups: &[&str], start: fn(&Manager)) -> Self {
+    pub async fn new(groups: &[&str], start: impl Fn(&Manager) + Send + Sync + 'static) -> Self {
         let epoch = machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap();
         let (clock, random) = (Clock::simulated(epoch), Random::seeded(1));
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
@@ -48,13 +51,13 @@ impl World {
         let server = Server::builder(registry, clock.clone()).build();
         let requests = Requests::default();
         let manager = manager(&server, &clock, &requests);
-        let world = Self { manager, requests, start, server, clock };
+        let world = Self { manager, requests, start: Box::new(start), server, clock };
         for definition in schemas::crds().unwrap() {
             if groups.contains(&definition["spec"]["group"].as_str().unwrap()) {
                 world.create(definition).await;
             }
         }
-        start(&world.manager);
+        (world.start)(&world.manager);
         world
     }
 

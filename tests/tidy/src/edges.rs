@@ -64,6 +64,12 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         &["cluster-core", "kubeadm", "simulated"],
         "controllers meet only through the API",
     ),
+    ("dev-machine-pools", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    (
+        "dev-machine-pools",
+        &["cluster-core", "kubeadm", "simulated", "container-machines"],
+        "controllers meet only through the API",
+    ),
     ("node-bootstrap", &["schemas", "engine"], "bootstrap data is text, and reading it needs no I/O"),
     ("system-containers", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-images", &["schemas", "engine"], "images know nothing of Kubernetes"),

@@ -224,7 +224,7 @@ impl Family {
     /// Returns what its controllers reconcile, in words.
     pub fn reconciles(&self) -> String {
         match self.name {
-            NODES => "DevCluster, DevMachine with `backend.docker`".to_owned(),
+            NODES => "DevCluster, DevMachine, DevMachinePool with `backend.docker`".to_owned(),
             _ => list(self.kinds.iter()),
         }
     }

@@ -8,6 +8,7 @@ mod cluster;
 mod container_name;
 pub mod limits;
 mod machine;
+mod machine_pool;
 pub mod names;
 mod nodes;
 mod tasks;
@@ -18,5 +19,7 @@ pub use machine::import;
 pub use nodes::{Nodes, Parts, check};
 
 /// The table of the controllers. As the Docker provider of Cluster API, it is in clusterctl's inventory only where somebody chooses it.
-pub const PROVIDERS: &[Provider<Nodes>] =
-    &[Provider { inventory: None, controllers: &[cluster::CONTROLLER, machine::CONTROLLER] }];
+pub const PROVIDERS: &[Provider<Nodes>] = &[Provider {
+    inventory: None,
+    controllers: &[cluster::CONTROLLER, machine::CONTROLLER, machine_pool::CONTROLLER],
+}];

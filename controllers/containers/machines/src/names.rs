@@ -11,6 +11,8 @@ pub const LABEL_CLUSTER: &str = "io.x-k8s.kind.cluster";
 pub const LABEL_ROLE: &str = "io.x-k8s.kind.role";
 /// Label of a container: its failure domain.
 pub const LABEL_FAILURE_DOMAIN: &str = "io.x-k8s.cluster.failureDomain";
+/// Label of a container: the DevMachinePool that it belongs to.
+pub const LABEL_POOL: &str = "dev.cluster.x-k8s.io/machine-pool";
 /// Label of a container: the namespace of its object.
 pub const LABEL_NAMESPACE: &str = "firstlight.dev/namespace";
 /// Label of a container: the name of its object.

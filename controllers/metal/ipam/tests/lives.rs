@@ -156,7 +156,7 @@ async fn the_status_of_a_moved_pool_is_rebuilt_and_a_used_claim_keeps_its_addres
             "spec": {"address": "10.0.0.5", "pool": {"name": "pool"}, "claim": {"name": "used"}},
         }))
         .await;
-    world.start = start;
+    world.start = Box::new(start);
     world.restart().await;
     world
         .until("the claim keeps its address", |manager| {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dev_machine_pools::names::KUBERNETES_VERSION;
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Secret;
@@ -12,7 +13,7 @@ use schemas::infrastructure::DevMachine;
 use super::failures::{Draw, is_draw_due};
 use super::plan::Observed;
 use crate::backend::Backend;
-use crate::names::{BOOTSTRAPPED, CONTROL_PLANE, KUBERNETES_VERSION};
+use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
 use crate::owner::owner_name;
 use crate::workload::Workload;
 use crate::workload::part::Part;

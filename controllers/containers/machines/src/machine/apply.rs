@@ -60,9 +60,8 @@ impl DevMachineController {
     }
 
     fn bootstrap_of(&self, observed: &Observed) -> Option<node_bootstrap::Bootstrap> {
-        let secret = observed.machine.as_ref()?.spec.bootstrap.data_secret_name.clone()?;
         let host = &observed.container.as_ref()?.name;
-        self.bootstrap(&observed.name, &secret, host).ok()
+        self.bootstrap(&observed.name, observed.secret()?, host).ok()
     }
 
     async fn write_node(&self, observed: &Observed, wanted: &Node) -> Result<()> {
@@ -108,8 +107,7 @@ impl Work {
     /// Returns the script of the bootstrap.
     fn script(&self, has_cgroups_v1: bool) -> anyhow::Result<String> {
         let bootstrap = self.bootstrap.clone().context("the bootstrap data is gone")?;
-        let version = self.observed.machine.as_ref().and_then(|machine| machine.spec.version.as_deref());
-        let adapted = bootstrap.adapt(data::options(has_cgroups_v1, version))?;
+        let adapted = bootstrap.adapt(data::options(has_cgroups_v1, self.observed.version()))?;
         let limit = data::time_limit(&self.observed.dev);
         Ok(node_bootstrap::script(&adapted, &Place::default(), limit)?)
     }

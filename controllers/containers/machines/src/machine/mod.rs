@@ -2,6 +2,7 @@
 
 mod apply;
 mod data;
+mod failure_domain;
 mod node;
 mod observe;
 mod observed;
@@ -19,7 +20,7 @@ use engine::{
     Objects, Outcome, Planned, Queue, Request, Result, conditions, owners,
 };
 use k8s_openapi::api::core::v1::{Node, Secret};
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 
 use crate::names::MACHINE_FINALIZER;
@@ -44,12 +45,13 @@ pub(crate) const CONTROLLER: Descriptor<Nodes> = Descriptor {
 fn start(manager: &Manager, nodes: &Nodes) {
     let objects = manager.objects::<DevMachine>();
     let secrets = manager.objects::<Secret>();
-    let (machines, clusters) = (manager.objects(), manager.objects());
-    let (of_cluster, of_secret) = (objects.clone(), objects.clone());
+    let (machines, pools, clusters) = (manager.objects(), manager.objects(), manager.objects());
+    let (of_cluster, in_pool, of_secret) = (objects.clone(), objects.clone(), objects.clone());
     let running = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&objects)
         .watches(&machines, of_machine)
+        .watches(&pools, move |change| of_pool(change, &in_pool))
         .watches(&clusters, move |change: &Change<Cluster>| {
             requests_of(&of_cluster.by_cluster(&change.name()))
         })
@@ -60,6 +62,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
         manager: manager.clone(),
         objects,
         machines,
+        pools,
         clusters,
         secrets,
     };
@@ -76,6 +79,24 @@ fn of_machine(change: &Change<Machine>) -> Vec<Request> {
     let mut requests: Vec<Request> = change.objects().filter_map(reference).collect();
     requests.dedup();
     requests
+}
+
+/// Requests the machines of a MachinePool of which something changed that they take from it.
+fn of_pool(change: &Change<MachinePool>, machines: &Objects<DevMachine>) -> Vec<Request> {
+    let facts = |pool: &Arc<MachinePool>| {
+        let template = &pool.spec.template.spec;
+        let data = template.bootstrap.data_secret_name.clone();
+        (data, template.version.clone(), pool.spec.failure_domains.clone())
+    };
+    let Some(pool) = change.new.as_ref().filter(|pool| change.old.as_ref().map(facts) != Some(facts(pool)))
+    else {
+        return Vec::new();
+    };
+    let cluster = NamespacedName::new(change.name().namespace, pool.spec.cluster_name.as_str());
+    let name = schemas::naming::label_value(&change.name().name);
+    let mut machines = machines.by_cluster(&cluster);
+    machines.retain(|dev| label(dev.as_ref(), engine::names::POOL_NAME) == Some(name.as_str()));
+    requests_of(&machines)
 }
 
 /// Requests the machines of the Cluster of a Secret with bootstrap data.

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use engine::object::{label, uid};
+use engine::object::{is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine};
-use schemas::infrastructure::DevMachine;
+use schemas::cluster::{Cluster, Machine, MachinePool};
+use schemas::infrastructure::{DevMachine, DevMachinePool};
 use system_containers::Container;
 
-use super::observed::{Data, NodeState, Observed};
+use super::observed::{Data, NodeState, Observed, secret, version};
 use super::steps::{self, Done, Step, Wanted};
-use super::{data, status};
+use super::{data, failure_domain, status};
 use crate::container_name;
 use crate::names::{
-    CONTROL_PLANE_ROLE, LABEL_CLUSTER, LABEL_FAILURE_DOMAIN, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE,
-    LABEL_UID, PROVIDER_ID, WORKER_ROLE,
+    CONTROL_PLANE_ROLE, LABEL_CLUSTER, LABEL_FAILURE_DOMAIN, LABEL_NAME, LABEL_NAMESPACE, LABEL_POOL,
+    LABEL_ROLE, LABEL_UID, PROVIDER_ID, WORKER_ROLE,
 };
 use crate::nodes::{Nodes, Parts};
 use crate::tasks::Tasks;
@@ -27,6 +27,7 @@ use crate::tasks::Tasks;
 pub(super) struct DevMachineController {
     pub objects: Objects<DevMachine>,
     pub machines: Objects<Machine>,
+    pub pools: Objects<MachinePool>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub tasks: Tasks<Step, Done>,
@@ -41,29 +42,41 @@ impl DevMachineController {
         self.machines.get(&NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str()))
     }
 
+    /// Returns the MachinePool that controls a Machine.
+    fn pool_of(&self, machine: &Machine) -> Option<Arc<MachinePool>> {
+        let owner = owners::find(machine, MachinePool::GROUP, MachinePool::KIND)?;
+        self.pools.get(&NamespacedName::new(machine.metadata.namespace.clone()?, owner.name.as_str()))
+    }
+
     /// Reads the state on which the plan of `dev` depends.
     pub(super) async fn read(&self, dev: Arc<DevMachine>, cluster: Option<Arc<Cluster>>) -> Result<Observed> {
         let name = NamespacedName::of(dev.as_ref());
         let machine = self.machine_of(&dev);
+        let pool = machine.as_ref().and_then(|machine| self.pool_of(machine));
         let parts = self.nodes.parts().await;
         let (obstacle, container) = match &parts {
             Ok(parts) => (None, find(parts, &dev, &name).await?),
             Err(error) => (Some(format!("{error:#}")), None),
         };
+        let failure_domain =
+            self.failure_domain(&dev, machine.as_deref(), pool.as_deref(), container.as_ref());
         let mut wanted = wanted(&dev, machine.as_deref(), cluster.as_deref(), &name);
+        wanted.labels.extend(failure_domain.clone().map(|domain| (LABEL_FAILURE_DOMAIN.to_owned(), domain)));
         if let (Ok(parts), None) = (&parts, &container) {
             avoid_others(parts, &mut wanted, uid(dev.as_ref())).await?;
         }
         let progress = self.tasks.progress(uid(dev.as_ref()), &steps::start_of(container.as_ref()));
         let host = container.as_ref().map_or(wanted.name.as_str(), |container| &container.name).to_owned();
         Ok(Observed {
-            image: image(&dev, machine.as_deref()),
-            data: self.data(&dev, &name, machine.as_deref(), &host),
+            image: image(&dev, version(machine.as_deref(), pool.as_deref())),
+            data: self.data(&dev, &name, secret(machine.as_deref(), pool.as_deref()), &host),
             node: self.node(cluster.as_deref(), &host),
             name,
             dev,
             machine,
+            pool,
             cluster,
+            failure_domain,
             obstacle,
             container,
             wanted,
@@ -71,14 +84,38 @@ impl DevMachineController {
         })
     }
 
-    fn data(&self, dev: &DevMachine, name: &NamespacedName, machine: Option<&Machine>, host: &str) -> Data {
+    /// Returns the failure domain of a machine: what its Machine says, or one of its pool. It stays as long as the container is there.
+    fn failure_domain(
+        &self,
+        dev: &DevMachine,
+        machine: Option<&Machine>,
+        pool: Option<&MachinePool>,
+        container: Option<&Container>,
+    ) -> Option<String> {
+        if let Some(own) = machine.and_then(|machine| machine.spec.failure_domain.clone()) {
+            return Some(own);
+        }
+        if let Some(container) = container {
+            return container.labels.get(LABEL_FAILURE_DOMAIN).cloned();
+        }
+        let pool = pool?;
+        let owner = owners::find(dev, DevMachinePool::GROUP, DevMachinePool::KIND)?;
+        let siblings = self.objects.by_owner(&owner.uid);
+        let staying = siblings.iter().filter(|sibling| !is_deleting(sibling.as_ref()));
+        let known = staying.filter_map(|sibling| {
+            let domain = sibling.status.as_ref().and_then(|status| status.failure_domain.clone());
+            Some((sibling.metadata.name.clone()?, domain))
+        });
+        let name = dev.metadata.name.as_deref().unwrap_or_default();
+        failure_domain::choose(&pool.spec.failure_domains, &known.collect(), name)
+    }
+
+    fn data(&self, dev: &DevMachine, name: &NamespacedName, secret: Option<&str>, host: &str) -> Data {
         if dev.condition_is_true(status::BOOTSTRAP) {
             return Data::Usable;
         }
-        let Some(secret) = machine.and_then(|machine| machine.spec.bootstrap.data_secret_name.clone()) else {
-            return Data::Unnamed;
-        };
-        match self.bootstrap(name, &secret, host) {
+        let Some(secret) = secret else { return Data::Unnamed };
+        match self.bootstrap(name, secret, host) {
             Ok(_) => Data::Usable,
             Err(error) => Data::Unusable(format!("{error:#}")),
         }
@@ -152,8 +189,8 @@ fn wanted(
     .into_iter()
     .map(|(key, value)| (key.to_owned(), value.to_owned()))
     .collect();
-    if let Some(domain) = machine.and_then(|machine| machine.spec.failure_domain.clone()) {
-        labels.insert(LABEL_FAILURE_DOMAIN.to_owned(), domain);
+    if let Some(pool) = owners::find(dev, DevMachinePool::GROUP, DevMachinePool::KIND) {
+        labels.insert(LABEL_POOL.to_owned(), pool.name.clone());
     }
     let mut environment = BTreeMap::new();
     if is_control_plane {
@@ -169,12 +206,12 @@ fn wanted(
 }
 
 /// Returns the image of a machine: its own, or that of its Kubernetes version among kind's.
-fn image(dev: &DevMachine, machine: Option<&Machine>) -> std::result::Result<String, String> {
+fn image(dev: &DevMachine, version: Option<&str>) -> std::result::Result<String, String> {
     let custom = dev.spec.backend.docker.as_ref().and_then(|docker| docker.custom_image.clone());
     if let Some(image) = custom.filter(|image| !image.is_empty()) {
         return Ok(image);
     }
-    let version = machine.and_then(|machine| machine.spec.version.as_deref()).unwrap_or_default();
+    let version = version.unwrap_or_default();
     match version.strip_prefix('v').unwrap_or(version) {
         "" => Err("the Machine has no spec.version, and the DevMachine no spec.backend.docker.customImage: \
                    set one of both, so that it has an image"

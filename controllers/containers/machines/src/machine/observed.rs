@@ -6,7 +6,7 @@ use engine::NamespacedName;
 use engine::object::label;
 use k8s_openapi::api::core::v1::Node;
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
@@ -22,6 +22,8 @@ pub(crate) struct Observed {
     pub dev: Arc<DevMachine>,
     /// The Machine that owns it.
     pub machine: Option<Arc<Machine>>,
+    /// The MachinePool that the Machine belongs to.
+    pub pool: Option<Arc<MachinePool>>,
     /// Its Cluster.
     pub cluster: Option<Arc<Cluster>>,
     /// What hinders containers on this machine.
@@ -32,6 +34,8 @@ pub(crate) struct Observed {
     pub wanted: Wanted,
     /// The image of a new container.
     pub image: Result<String, String>,
+    /// Its failure domain.
+    pub failure_domain: Option<String>,
     /// What is known of its steps.
     pub progress: Progress<Step, Done>,
     /// Its bootstrap data.
@@ -63,6 +67,16 @@ pub(crate) enum NodeState {
 }
 
 impl Observed {
+    /// Returns the name of the Secret with its bootstrap data.
+    pub fn secret(&self) -> Option<&str> {
+        secret(self.machine.as_deref(), self.pool.as_deref())
+    }
+
+    /// Returns the Kubernetes version of its Node.
+    pub fn version(&self) -> Option<&str> {
+        version(self.machine.as_deref(), self.pool.as_deref())
+    }
+
     /// Returns whether it is a machine of the control plane.
     pub fn is_control_plane(&self) -> bool {
         let machine = self.machine.as_deref();
@@ -92,4 +106,18 @@ impl Observed {
         let status = self.dev.status.as_ref().and_then(|status| status.initialization.as_ref());
         self.dev.spec.provider_id.is_some() && status.is_some_and(|it| it.provisioned == Some(true))
     }
+}
+
+/// Returns the name of the Secret with the bootstrap data of a machine. The machines of a pool share that of the MachinePool, and an empty
+/// name is none yet.
+pub(super) fn secret<'a>(machine: Option<&'a Machine>, pool: Option<&'a MachinePool>) -> Option<&'a str> {
+    let of_pool = pool.map(|pool| &pool.spec.template.spec.bootstrap);
+    let bootstrap = of_pool.or(machine.map(|machine| &machine.spec.bootstrap));
+    bootstrap?.data_secret_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// Returns the Kubernetes version of a machine. The Machine of a pool has none before its Node exists.
+pub(super) fn version<'a>(machine: Option<&'a Machine>, pool: Option<&'a MachinePool>) -> Option<&'a str> {
+    let own = machine.and_then(|machine| machine.spec.version.as_deref());
+    own.or_else(|| pool?.spec.template.spec.version.as_deref())
 }

@@ -250,8 +250,6 @@ impl Planner<'_> {
     fn addresses(&mut self, container: &Container) {
         let address = |type_: &str, address: String| MachineAddress { address, type_: type_.to_owned() };
         let ip = container.address.to_string();
-        let failure_domain =
-            self.observed.machine.as_ref().and_then(|machine| machine.spec.failure_domain.clone());
         let status = self.plan.wanted.status.get_or_insert_default();
         let own = [
             address("Hostname", container.name.clone()),
@@ -261,7 +259,7 @@ impl Planner<'_> {
         if !own.iter().all(|own| status.addresses.contains(own)) {
             status.addresses = own.to_vec();
         }
-        status.failure_domain = failure_domain;
+        status.failure_domain.clone_from(&self.observed.failure_domain);
     }
 
     fn is_done(&self, step: &Step) -> bool {

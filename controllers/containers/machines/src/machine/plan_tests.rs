@@ -46,7 +46,7 @@ fn machine(is_control_plane: bool) -> Arc<Machine> {
     let labels = if is_control_plane { json!({"cluster.x-k8s.io/control-plane": ""}) } else { json!({}) };
     from(json!({
         "metadata": {"name": NAME, "namespace": "default", "labels": labels},
-        "spec": {"clusterName": "first", "version": "v1.36.3", "failureDomain": "a"},
+        "spec": {"clusterName": "first", "version": "v1.36.3"},
     }))
 }
 
@@ -69,7 +69,9 @@ fn new() -> Observed {
         name: NamespacedName::new("default", NAME),
         dev: dev(json!({})),
         machine: Some(machine(true)),
+        pool: None,
         cluster: Some(cluster(&[])),
+        failure_domain: Some("a".to_owned()),
         obstacle: None,
         container: None,
         wanted: Wanted {

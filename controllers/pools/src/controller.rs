@@ -1,10 +1,5 @@
 //! The DevMachinePool controller: it keeps a DevMachine for each machine of a MachinePool.
 
-mod apply;
-mod observe;
-mod plan;
-mod status;
-
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -12,40 +7,40 @@ use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::uid;
 use engine::{
-    Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Request, Result, owners,
+    Change, Controller, Error, Frame, Left, Manager, Membership, NamespacedName, Objects, Outcome, Planned,
+    Request, Result, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
-use crate::names::MACHINE_POOL_FINALIZER;
-use observe::{DevMachinePoolController, Observed};
-use plan::Plan;
+use crate::names::FINALIZER;
+use crate::observe::{DevMachinePoolController, Observed};
+use crate::plan::{self, Plan};
 
 /// Conditions that this controller owns.
 const OWNED: &[&str] = &["Ready", "ReplicasReady", "Paused"];
 
-/// The descriptor of the controller.
-pub const CONTROLLER: Descriptor<Backend> = Descriptor {
-    name: "devmachinepool",
-    reconciles: &[GroupKind::new(DevMachinePool::GROUP, DevMachinePool::KIND)],
-    start,
-};
-
-/// Starts the DevMachinePool controller.
-fn start(manager: &Manager, backend: &Backend) {
+/// Starts a controller of the DevMachinePools with this backend. `leaves` says to whom it leaves the others. The controllers of a process
+/// have different names, and leave each DevMachinePool to one of them.
+pub fn start(
+    manager: &Manager,
+    name: &'static str,
+    backend: &'static dyn Backend,
+    leaves: impl Fn(&DevMachinePool) -> Option<Left> + Send + Sync + 'static,
+) {
     let this = DevMachinePoolController {
         objects: manager.objects(),
         pools: manager.objects(),
         dev_machines: manager.objects(),
         machines: manager.objects(),
         clusters: manager.objects(),
-        backend: backend.clone(),
+        backend,
+        leaves: Box::new(leaves),
         manager: manager.clone(),
     };
     let (by_cluster, pools) = (this.objects.clone(), this.pools.clone());
-    Controller::new(manager, CONTROLLER.name)
+    Controller::new(manager, name)
         .reconciles(&this.objects)
         .owns(&this.dev_machines, DevMachinePool::GROUP, DevMachinePool::KIND)
         .watches(&this.pools, |change| change.objects().filter_map(infrastructure).collect())
@@ -75,7 +70,7 @@ impl Planned for DevMachinePoolController {
     type Observed = Observed;
     type Plan = Plan;
 
-    const FINALIZER: Option<&'static str> = Some(MACHINE_POOL_FINALIZER);
+    const FINALIZER: Option<&'static str> = Some(FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
     const TEXTS_WAIT: bool = true;
 
@@ -88,11 +83,7 @@ impl Planned for DevMachinePoolController {
     }
 
     fn leaves(&self, dev: &DevMachinePool) -> Option<Left> {
-        let backend = dev.spec.backend.as_ref();
-        let is_in_docker = backend.is_some_and(|backend| backend.docker.is_some());
-        backend
-            .is_none_or(|backend| backend.in_memory.is_none())
-            .then(|| self.backend.left("DevMachinePool", is_in_docker))
+        (self.leaves)(dev)
     }
 
     /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the

@@ -3,12 +3,12 @@
 use engine::{Action, Outcome};
 use schemas::infrastructure::DevMachinePool;
 
-use super::observe::DevMachinePoolController;
-use super::plan::Plan;
+use crate::observe::DevMachinePoolController;
+use crate::plan::Plan;
 
 impl DevMachinePoolController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps after it.
-    pub(super) async fn execute(&self, plan: Plan) -> Outcome<DevMachinePool> {
+    pub(crate) async fn execute(&self, plan: Plan) -> Outcome<DevMachinePool> {
         let mut errors = Vec::new();
         for machine in &plan.delete_machines {
             errors.extend(self.machines.delete(machine.as_ref()).await.err());

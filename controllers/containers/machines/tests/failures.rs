@@ -1,0 +1,90 @@
+//! What goes wrong is told, and a machine can be deleted nevertheless.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::time::Duration;
+
+use schemas::cluster::Machine;
+use schemas::infrastructure::DevMachine;
+use serde_json::json;
+use test_plane::World;
+
+use crate::fixture::{cluster, get, is_ready, is_up, machine, machine_with, said, secret, tells, world};
+use crate::host::{Ends, Host};
+
+const NAME: &str = "first-cp-1";
+
+async fn goes(world: &World, host: &Host) {
+    world.delete::<Machine>(NAME).await;
+    world.until("it is gone", |manager| get::<DevMachine>(manager, "default", NAME).is_none()).await;
+    assert_eq!(host.names(), [""; 0]);
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_container_that_dies_behind_our_back_is_told_and_not_made_again() {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    world.until("it is ready", |manager| is_ready(manager, NAME)).await;
+    host.with(|contents| contents.kill(NAME));
+    tells(&world, NAME, "ContainerProvisioned", "is not running anymore").await;
+    assert!(said(&world.manager, NAME, "Ready").starts_with("False/"));
+    assert!(said(&world.manager, NAME, "BootstrapCompleted").starts_with("True/"));
+    host.with(|contents| drop(contents.machines.remove(NAME)));
+    tells(&world, NAME, "ContainerProvisioned", "is gone").await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(host.with(|contents| contents.created.len()), 1);
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_that_is_nowhere_is_told_and_tried_again() {
+    let (world, host) = world().await;
+    host.with(|contents| drop(contents.missing.insert("mine".to_owned())));
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({"customImage": "mine"})).await;
+    tells(&world, NAME, "ContainerProvisioned", "failed: no source has the image mine").await;
+    assert!(said(&world.manager, NAME, "Ready").contains("no source has the image mine"));
+    host.with(|contents| contents.missing.clear());
+    world.until("it is up", |manager| is_up(manager, "default", NAME)).await;
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn garbage_as_bootstrap_data_is_told_without_its_content() {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    let garbage = json!({"value": "#cloud-config\nruncmd: hunter2: ["});
+    secret(&world, "default", "garbage", garbage).await;
+    machine_with(&world, "default", NAME, json!({}), "garbage").await;
+    tells(&world, NAME, "BootstrapCompleted", "False/InvalidBootstrapData").await;
+    let said = said(&world.manager, NAME, "BootstrapCompleted");
+    assert!(said.contains("Secret default/garbage") && !said.contains("hunter2"), "{said}");
+    assert_eq!(host.machine(NAME).unwrap().begun, 0);
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bootstrap_that_failed_is_final() {
+    let (mut world, host) = world().await;
+    host.with(|contents| contents.ends = Ends::Failed);
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    tells(&world, NAME, "BootstrapCompleted", "exited with status: 3").await;
+    assert!(said(&world.manager, NAME, "BootstrapCompleted").contains("no route to host"));
+    world.restart().await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(said(&world.manager, NAME, "BootstrapCompleted").starts_with("False/Failed"));
+    assert_eq!(host.machine(NAME).unwrap().begun, 1, "no step is taken twice");
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_bootstrap_that_hangs_does_not_hold_up_the_deletion() {
+    let (world, host) = world().await;
+    host.with(|contents| contents.ends = Ends::Never);
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    tells(&world, NAME, "BootstrapCompleted", "(1 of 2)").await;
+    goes(&world, &host).await;
+}

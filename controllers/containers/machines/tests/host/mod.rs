@@ -1,0 +1,192 @@
+//! A host of system containers in memory: what runs them, what they are made of, and their load balancers. It counts what is changed on it,
+//! and lets a process end at any change.
+#![allow(clippy::unwrap_used, missing_docs, reason = "helpers of tests")]
+
+mod runtime;
+mod supplies;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use anyhow::{Result, bail};
+use container_machines::{Nodes, Parts};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use parking_lot::Mutex;
+use serde_json::json;
+use system_containers::balancer::Configuration;
+use system_containers::{Container, Mount, State};
+use test_plane::requests::Moment;
+use tokio::sync::Notify;
+
+/// How bootstraps end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ends {
+    #[default]
+    Completed,
+    /// Its second step exits with status 3.
+    Failed,
+    Never,
+}
+
+/// A container, and what was done in it.
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub container: Container,
+    pub mounts: Vec<Mount>,
+    /// The script of its bootstrap, once it was delivered.
+    pub script: Option<String>,
+    /// How often its bootstrap was begun.
+    pub begun: usize,
+    /// How many images were imported.
+    pub imported: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct LoadBalancer {
+    pub address: Ipv4Addr,
+    pub labels: BTreeMap<String, String>,
+    pub configuration: Configuration,
+}
+
+#[derive(Default)]
+pub struct Contents {
+    pub machines: BTreeMap<String, Machine>,
+    pub balancers: BTreeMap<String, LoadBalancer>,
+    /// The names of all containers that were ever created, in order.
+    pub created: Vec<String>,
+    /// The images that no source has.
+    pub missing: BTreeSet<String>,
+    pub ends: Ends,
+    /// Each change, as `create NAME`.
+    pub changes: Vec<String>,
+    addresses: u8,
+    kill: Option<(usize, Moment)>,
+}
+
+/// The host. Cheap to clone.
+#[derive(Clone)]
+pub struct Host(Arc<Inner>);
+
+struct Inner {
+    contents: Mutex<Contents>,
+    killed: Notify,
+    /// A client of the cluster whose Nodes the containers are.
+    workload: kube::Client,
+}
+
+impl Host {
+    /// Creates an empty host. The Nodes of its containers are in `workload`.
+    pub fn new(workload: kube::Client) -> Self {
+        Self(Arc::new(Inner { contents: Mutex::default(), killed: Notify::new(), workload }))
+    }
+
+    /// Returns the host as the controllers of one life know it.
+    pub fn nodes(&self) -> Nodes {
+        let host = self.clone();
+        Nodes::new(move || {
+            let host = host.clone();
+            async move {
+                Ok(Parts {
+                    runtime: Arc::new(host.clone()),
+                    images: Arc::new(host.clone()),
+                    balancers: Arc::new(host),
+                    has_cgroups_v1: true,
+                })
+            }
+        })
+    }
+
+    /// Looks at the host, or changes it behind the back of the controllers.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Contents) -> T) -> T {
+        look(&mut self.0.contents.lock())
+    }
+
+    /// Returns the names of the containers.
+    pub fn names(&self) -> Vec<String> {
+        self.with(|contents| contents.machines.keys().cloned().collect())
+    }
+
+    /// Returns a container.
+    pub fn machine(&self, name: &str) -> Option<Machine> {
+        self.with(|contents| contents.machines.get(name).cloned())
+    }
+
+    /// Plans that a process ends at a change, counted from 1 over all lives.
+    pub fn plan(&self, change: usize, moment: Moment) {
+        self.with(|contents| contents.kill = Some((change, moment)));
+    }
+
+    /// Returns when the process is to be ended.
+    pub async fn killed(&self) {
+        self.0.killed.notified().await;
+    }
+
+    /// Changes something, unless the process ends before.
+    async fn change<T>(&self, what: String, act: impl FnOnce(&mut Contents) -> Result<T>) -> Result<T> {
+        let kill = self.with(|contents| {
+            contents.changes.push(what);
+            contents.kill.filter(|(change, _)| *change == contents.changes.len()).map(|(_, moment)| moment)
+        });
+        if kill == Some(Moment::Before) {
+            self.end().await;
+        }
+        let done = self.with(act);
+        if kill == Some(Moment::After) {
+            self.end().await;
+        }
+        done
+    }
+
+    /// Nobody gets an answer any more.
+    async fn end(&self) {
+        self.0.killed.notify_one();
+        pending::<()>().await;
+    }
+
+    /// Creates the Node of a container, as its kubelet would.
+    async fn join(&self, machine: &Machine) -> Result<()> {
+        let name = &machine.container.name;
+        let version = machine.container.image.rsplit(':').next().unwrap_or_default();
+        let condition = |type_: &str, status: &str| json!({"type": type_, "status": status});
+        let node: Node = serde_json::from_value(json!({
+            "metadata": {"name": name},
+            "status": {
+                "addresses": [{"type": "InternalIP", "address": machine.container.address}],
+                "conditions": [condition("Ready", "True"), condition("MemoryPressure", "False"),
+                    condition("DiskPressure", "False"), condition("PIDPressure", "False")],
+                "nodeInfo": {"kubeletVersion": version, "architecture": "", "bootID": "",
+                    "containerRuntimeVersion": "", "kernelVersion": "", "kubeProxyVersion": "", "machineID": "",
+                    "operatingSystem": "", "osImage": "", "systemUUID": ""},
+            },
+        }))?;
+        let nodes = Api::<Node>::all(self.0.workload.clone());
+        if nodes.get_opt(name).await?.is_none() {
+            nodes.create(&Default::default(), &node).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Contents {
+    fn address(&mut self) -> Ipv4Addr {
+        self.addresses += 1;
+        Ipv4Addr::new(10, 89, 0, self.addresses)
+    }
+
+    fn running(&self, name: &str) -> Result<&Machine> {
+        match self.machines.get(name) {
+            Some(machine) if machine.container.state == State::Running => Ok(machine),
+            _ => bail!("container {name} does not run"),
+        }
+    }
+
+    /// Kills a container, as somebody else would.
+    pub fn kill(&mut self, name: &str) {
+        let machine = self.machines.get_mut(name).unwrap();
+        machine.container.state = State::Stopped { code: Some(137), error: None };
+        machine.container.pid = None;
+    }
+}

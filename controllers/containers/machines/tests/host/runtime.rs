@@ -1,0 +1,188 @@
+//! The containers of the host.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use chrono::{DateTime, TimeDelta, Utc};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use node_bootstrap::Place;
+use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, State};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::{Ends, Host, Machine};
+
+/// What a node says of a bootstrap: the journal of its steps, and whether it still runs.
+fn report(journal: &str, life: &str) -> String {
+    let section = |name: &str, text: &str| format!("{name} {}\n{text}\n", text.len());
+    let rest = [section("warnings", ""), section("stdout", ""), section("stderr", "no route to host")];
+    format!("runner {life} 2\n{}{}", section("journal", journal), rest.concat())
+}
+
+fn status(machine: &Machine, ends: Ends) -> String {
+    match (machine.begun, ends) {
+        (0, _) => "runner none 0\n".to_owned(),
+        (_, Ends::Completed) => report("begin 1 kubeadm join\nend 1 0\ndone\n", "dead"),
+        (_, Ends::Failed) => report("begin 1 prepare\nend 1 0\nbegin 2 kubeadm join\nend 2 3\n", "dead"),
+        (_, Ends::Never) => report("begin 1 kubeadm join\n", "alive"),
+    }
+}
+
+impl Host {
+    async fn run(&self, name: &str, command: &[String], input: Vec<u8>) -> Result<(i32, String)> {
+        self.with(|contents| contents.running(name).map(drop))?;
+        let words = command.join(" ");
+        if command == node_bootstrap::status_command(&Place::default()) {
+            let said = self.with(|contents| contents.running(name).map(|it| status(it, contents.ends)))?;
+            return Ok((0, said));
+        }
+        if words.contains("systemctl --quiet is-active") {
+            return Ok((0, String::new()));
+        }
+        let text = String::from_utf8_lossy(&input).into_owned();
+        let is_begun = words.starts_with("setsid");
+        let is_delivered = words.contains("the script did not arrive as a whole");
+        let is_import = words.starts_with("ctr --namespace=k8s.io images import");
+        ensure!(is_begun || is_delivered || is_import, "nobody answers {words}");
+        let what = match (is_begun, is_delivered) {
+            (true, _) => "begin",
+            (_, true) => "deliver",
+            _ => "import",
+        };
+        let machine = self.change(format!("{what} {name}"), |contents| {
+            let ends = contents.ends;
+            let machine = contents.machines.get_mut(name).unwrap();
+            match what {
+                "begin" => machine.begun += 1,
+                "deliver" => machine.script = Some(text),
+                _ => machine.imported += 1,
+            }
+            Ok((ends == Ends::Completed && is_begun).then(|| machine.clone()))
+        });
+        if let Some(machine) = machine.await? {
+            self.join(&machine).await?;
+        }
+        Ok((0, String::new()))
+    }
+}
+
+fn time(number: usize) -> DateTime<Utc> {
+    DateTime::from_timestamp(1_900_000_000, 0).unwrap()
+        + TimeDelta::seconds(i64::try_from(number).unwrap_or_default())
+}
+
+impl Runtime for Host {
+    fn preflight(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn create<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<Container>> {
+        let created = self.change(format!("create {}", spec.name), move |contents| {
+            ensure!(!contents.machines.contains_key(&spec.name), "there is a container {}", spec.name);
+            spec.check()?;
+            let container = Container {
+                name: spec.name.clone(),
+                labels: spec.labels.clone(),
+                image: spec.image.clone(),
+                address: contents.address(),
+                state: State::Created,
+                pid: None,
+                created: time(contents.created.len()),
+                started: None,
+            };
+            contents.created.push(spec.name.clone());
+            let machine = Machine {
+                container: container.clone(),
+                mounts: spec.mounts.clone(),
+                script: None,
+                begun: 0,
+                imported: 0,
+            };
+            contents.machines.insert(spec.name.clone(), machine);
+            Ok(container)
+        });
+        created.boxed()
+    }
+
+    fn start<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Container>> {
+        let started = self.change(format!("start {name}"), move |contents| {
+            let number = contents.changes.len();
+            let Some(machine) = contents.machines.get_mut(name) else { bail!("there is no container {name}") };
+            let container = &mut machine.container;
+            if container.state != State::Running {
+                (container.state, container.pid) = (State::Running, Some(1));
+                container.started = Some(time(number));
+            }
+            Ok(container.clone())
+        });
+        started.boxed()
+    }
+
+    fn list<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Container>>> {
+        let has_all = |container: &Container| {
+            labels.iter().all(|(key, value)| container.labels.get(key) == Some(value))
+        };
+        let found = self.with(|contents| {
+            let all = contents.machines.values().map(|machine| machine.container.clone());
+            all.filter(has_all).collect()
+        });
+        async { Ok(found) }.boxed()
+    }
+
+    fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
+        let found = self.with(|contents| {
+            let balancer = contents.balancers.get(name).map(|balancer| Container {
+                name: name.to_owned(),
+                labels: balancer.labels.clone(),
+                image: String::new(),
+                address: balancer.address,
+                state: State::Running,
+                pid: Some(1),
+                created: time(0),
+                started: Some(time(0)),
+            });
+            contents.machines.get(name).map(|machine| machine.container.clone()).or(balancer)
+        });
+        async { Ok(found) }.boxed()
+    }
+
+    fn exec<'a>(&'a self, name: &'a str, mut exec: Exec<'a>) -> BoxFuture<'a, Result<Exit>> {
+        async move {
+            let mut input = Vec::new();
+            exec.stdin.read_to_end(&mut input).await?;
+            let (code, said) = self.run(name, &exec.command, input).await?;
+            exec.stdout.write_all(said.as_bytes()).await?;
+            Ok(Exit::Code(code))
+        }
+        .boxed()
+    }
+
+    fn console<'a>(&'a self, _: &'a str, _: usize) -> BoxFuture<'a, Result<Vec<u8>>> {
+        async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+        async move { bail!("nobody pauses {name}") }.boxed()
+    }
+
+    fn resume<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+        async move { bail!("nobody resumes {name}") }.boxed()
+    }
+
+    fn stop<'a>(&'a self, name: &'a str, _: Duration) -> BoxFuture<'a, Result<()>> {
+        async move { bail!("nobody stops {name}") }.boxed()
+    }
+
+    fn kill<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+        async move { bail!("nobody kills {name}") }.boxed()
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+        let removed = self.change(format!("remove {name}"), move |contents| {
+            contents.machines.remove(name);
+            Ok(())
+        });
+        removed.boxed()
+    }
+}

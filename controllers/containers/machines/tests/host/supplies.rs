@@ -1,0 +1,79 @@
+//! The images and the load balancers of the host.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use anyhow::{Result, ensure};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use system_containers::balancer::{Balancer, Balancers, Configuration};
+use system_containers::{Image, Images, Report, State};
+use tokio::io::AsyncRead;
+
+use super::{Host, LoadBalancer};
+
+impl Images for Host {
+    fn find<'a>(&'a self, name: &'a str, report: Report<'a>) -> BoxFuture<'a, Result<Image>> {
+        async move {
+            report("layer 1 of 1");
+            ensure!(!self.with(|contents| contents.missing.contains(name)), "no source has the image {name}");
+            Ok(Image { id: name.to_owned(), ..Image::default() })
+        }
+        .boxed()
+    }
+
+    fn archive<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Box<dyn AsyncRead + Send + Unpin>>> {
+        async move {
+            ensure!(!self.with(|contents| contents.missing.contains(name)), "no source has the image {name}");
+            Ok(Box::new(tokio::io::empty()) as Box<dyn AsyncRead + Send + Unpin>)
+        }
+        .boxed()
+    }
+}
+
+impl Host {
+    fn balancer(&self, name: &str) -> Option<Balancer> {
+        let address = self.with(|contents| contents.balancers.get(name).map(|it| it.address))?;
+        Some(Balancer { name: name.to_owned(), address, state: State::Running, status: None })
+    }
+}
+
+impl Balancers for Host {
+    fn ensure<'a>(
+        &'a self,
+        name: &'a str,
+        labels: &'a BTreeMap<String, String>,
+        address: Option<Ipv4Addr>,
+        configuration: &'a Configuration,
+    ) -> BoxFuture<'a, Result<Balancer>> {
+        async move {
+            configuration.check()?;
+            let is_as_wanted = |it: &LoadBalancer| it.configuration == *configuration;
+            if !self.with(|contents| contents.balancers.get(name).is_some_and(is_as_wanted)) {
+                self.change(format!("balance {name}"), |contents| {
+                    let known = contents.balancers.get(name).map(|it| it.address).or(address);
+                    let address = known.unwrap_or_else(|| contents.address());
+                    let (labels, configuration) = (labels.clone(), configuration.clone());
+                    contents.balancers.insert(name.to_owned(), LoadBalancer { address, labels, configuration });
+                    Ok(())
+                })
+                .await?;
+            }
+            Ok(self.balancer(name).unwrap())
+        }
+        .boxed()
+    }
+
+    fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Balancer>>> {
+        let found = self.balancer(name);
+        async { Ok(found) }.boxed()
+    }
+
+    fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
+        let removed = self.change(format!("remove {name}"), move |contents| {
+            contents.balancers.remove(name);
+            Ok(())
+        });
+        removed.boxed()
+    }
+}

@@ -1,0 +1,8 @@
+//! Clusters with the Docker backend, with a server, Cluster API's core controllers, and a host of containers in memory.
+
+mod cluster;
+mod failures;
+mod fixture;
+mod host;
+mod kills;
+mod pools;

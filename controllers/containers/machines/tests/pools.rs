@@ -1,0 +1,147 @@
+//! MachinePools whose machines are containers.
+#![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
+
+use std::collections::BTreeSet;
+
+use engine::Manager;
+use schemas::HasConditions;
+use schemas::cluster::{Machine, MachinePool};
+use schemas::infrastructure::{DevMachine, DevMachinePool};
+use serde_json::{Value, json};
+use test_plane::World;
+
+use crate::fixture::{cluster, get, is_ready, machine, pool, world};
+use crate::host::Host;
+
+fn dev(manager: &Manager) -> DevMachinePool {
+    get::<DevMachinePool>(manager, "default", "pool").unwrap().as_ref().clone()
+}
+
+/// Returns the containers of the pool that run.
+fn containers(host: &Host) -> BTreeSet<String> {
+    host.names().into_iter().filter(|name| name.contains("pool")).collect()
+}
+
+/// Returns whether the pool has this number of machines, all of them of this version, and all ready.
+fn is_settled(manager: &Manager, replicas: usize, version: &str) -> bool {
+    let Some(pool) = get::<MachinePool>(manager, "default", "pool") else { return false };
+    let status = pool.status.clone().unwrap_or_default();
+    let count = i32::try_from(replicas).ok();
+    let machines = manager.objects::<Machine>().all();
+    let own = machines.iter().filter(|machine| {
+        machine.metadata.name.as_ref().unwrap().starts_with("pool")
+            && machine.spec.version.as_deref() == Some(version)
+            && machine.condition_is_true("Ready")
+    });
+    status.replicas == count
+        && status.ready_replicas == count
+        && status.node_refs.len() == replicas
+        && own.count() == replicas
+        && manager.objects::<DevMachine>().all().len() == replicas + 1
+        && dev(manager).condition_is_true("Ready")
+}
+
+async fn settles(world: &World, replicas: usize, version: &str) {
+    let what = format!("{replicas} machines of {version}");
+    world.until(&what, |manager| is_settled(manager, replicas, version)).await;
+}
+
+async fn change(world: &World, spec: Value) {
+    world.patch::<MachinePool>("pool", json!({"spec": spec})).await;
+}
+
+async fn started() -> (World, Host) {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    machine(&world, "default", "first-cp-1", json!({})).await;
+    world.until("the control plane is ready", |manager| is_ready(manager, "first-cp-1")).await;
+    (world, host)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
+    let (world, host) = started().await;
+    pool(&world, 2, json!({"failureDomains": ["fd1", "fd2"]})).await;
+    settles(&world, 2, "v1.35.0").await;
+    let first = containers(&host);
+    let mut domains = BTreeSet::new();
+    for name in &first {
+        let machine = host.machine(name).unwrap();
+        assert!(name.starts_with("first-pool-"), "{name}");
+        assert_eq!((machine.begun, machine.imported), (1, 1));
+        assert_eq!(machine.container.image, "kindest/node:v1.35.0");
+        assert_eq!(machine.container.labels["dev.cluster.x-k8s.io/machine-pool"], "pool");
+        domains.insert(machine.container.labels["io.x-k8s.cluster.failureDomain"].clone());
+    }
+    assert_eq!(domains.len(), 2, "they are spread");
+    let of = dev(&world.manager);
+    assert_eq!(of.spec.provider_id.as_deref(), Some("dev:////first-dmp-pool"));
+    let ids: Vec<String> = first.iter().map(|name| format!("docker:////{name}")).collect();
+    assert_eq!(of.spec.provider_id_list, ids);
+    let status = of.status.unwrap();
+    assert_eq!((status.replicas, status.ready), (Some(2), Some(true)));
+    let is_complete = |it: &schemas::infrastructure::DevMachinePoolInstance| {
+        it.ready == Some(true) && it.version.as_deref() == Some("v1.35.0") && it.addresses.len() == 3
+    };
+    assert!(status.instances.len() == 2 && status.instances.iter().all(is_complete), "{status:?}");
+
+    change(&world, json!({"replicas": 3})).await;
+    settles(&world, 3, "v1.35.0").await;
+    assert!(containers(&host).is_superset(&first), "no machine was replaced");
+    change(&world, json!({"replicas": 2})).await;
+    settles(&world, 2, "v1.35.0").await;
+
+    change(&world, json!({"template": {"spec": {"version": "v1.36.0"}}})).await;
+    let least = std::cell::Cell::new(usize::MAX);
+    let is_upgraded = |manager: &Manager| {
+        let ready = |machine: &&std::sync::Arc<Machine>| {
+            machine.metadata.name.as_ref().unwrap().starts_with("pool")
+                && machine.metadata.deletion_timestamp.is_none()
+                && machine.condition_is_true("Ready")
+        };
+        least.set(least.get().min(manager.objects::<Machine>().all().iter().filter(ready).count()));
+        is_settled(manager, 2, "v1.36.0")
+    };
+    world.until("another version", is_upgraded).await;
+    assert_eq!(least.get(), 2, "there were always two ready machines");
+    assert!(containers(&host).iter().all(|name| host.machine(name).unwrap().container.image.ends_with("v1.36.0")));
+
+    world.delete::<MachinePool>("pool").await;
+    world.until("it is gone", |manager| get::<DevMachinePool>(manager, "default", "pool").is_none()).await;
+    assert_eq!(host.names(), ["first-cp-1"]);
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted() {
+    let (world, host) = started().await;
+    pool(&world, 2, json!({})).await;
+    settles(&world, 2, "v1.35.0").await;
+    let name = containers(&host).pop_first().unwrap();
+    host.with(|contents| contents.kill(&name));
+    world.until("the pool says so", |manager| !dev(manager).condition_is_true("Ready")).await;
+    let said = dev(&world.manager).condition("ReplicasReady").unwrap().message.clone();
+    assert_eq!(said, "1 of 2 machines are ready");
+    world.delete::<Machine>(name.trim_start_matches("first-")).await;
+    world.until("it is replaced", |manager| !containers(&host).contains(&name) && is_settled(manager, 2, "v1.35.0")).await;
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_machine_of_a_pool_is_made_once_by_restarts() {
+    let (mut world, host) = started().await;
+    pool(&world, 2, json!({})).await;
+    while !is_settled(&world.manager, 2, "v1.35.0") {
+        let writes = world.requests.writes();
+        world.restart().await;
+        world.until("it goes on", |manager| {
+            world.requests.writes() > writes + 2 || is_settled(manager, 2, "v1.35.0")
+        }).await;
+    }
+    let created: Vec<String> = host.with(|contents| contents.created.clone());
+    assert_eq!(created.len(), 3, "{created:?}");
+    for name in containers(&host) {
+        assert_eq!(host.machine(&name).unwrap().begun, 1);
+    }
+    world.manager.stop().await;
+}

@@ -1,0 +1,17 @@
+//! DevMachinePools: a DevMachine for each machine of a MachinePool. The rules are the same for all backends; what differs is a [`Backend`].
+
+mod apply;
+mod backend;
+mod controller;
+mod docker;
+mod in_memory;
+pub mod names;
+mod observe;
+mod plan;
+mod scale;
+mod status;
+
+pub use backend::Backend;
+pub use controller::start;
+pub use docker::DOCKER;
+pub use in_memory::IN_MEMORY;
