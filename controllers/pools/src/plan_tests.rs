@@ -125,8 +125,7 @@ fn no_plan_that_replaces_leaves_fewer_ready_machines_than_are_wanted() {
     let words: [&[&str]; 6] = [&[], &["starting"], &["sick"], &["old"], &["old", "sick"], &["old", "going"]];
     for number in 0..words.len().pow(4) {
         let digit = |place: u32| number / words.len().pow(place) % words.len();
-        let all: Vec<Part> =
-            (0..4).map(|place| member(&format!("m{place}"), words[digit(place)])).collect();
+        let all: Vec<Part> = (0..4).map(|place| member(&format!("m{place}"), words[digit(place)])).collect();
         for wanted in 1..4 {
             let observed = observed(wanted, all.clone());
             let plan = plan(&observed, now());
@@ -199,7 +198,8 @@ fn each_backend_makes_its_own_machines() {
     let spec = json!({"docker": {"preLoadImages": ["web"], "extraMounts": mounts}});
     let container = plan(&of_spec(DOCKER, spec, pool.clone(), vec![]), now());
     let machine = serde_json::to_value(&container.create[0]).unwrap();
-    let docker = json!({"customImage": "kindest/node:v1.36.0_x.1", "preLoadImages": ["web"], "extraMounts": mounts});
+    let docker =
+        json!({"customImage": "kindest/node:v1.36.0_x.1", "preLoadImages": ["web"], "extraMounts": mounts});
     assert_eq!(machine["spec"]["backend"], json!({"docker": docker}));
     assert!(machine["metadata"]["annotations"].is_null());
     assert_eq!(container.wanted.spec.provider_id.as_deref(), Some("dev:////plain-dmp-pool"));
@@ -269,7 +269,8 @@ fn the_status_goes_back() {
         let status = wanted.status.unwrap();
         (status.replicas, status.ready, said(&status).1)
     };
-    let rows: [(i32, &[(&str, &[&str])], i32, bool, &str); 5] = [
+    type Row<'a> = (i32, &'a [(&'a str, &'a [&'a str])], i32, bool, &'a str);
+    let rows: [Row<'_>; 5] = [
         (1, &[("a", &["dead"])], 1, true, "0 of 1 machines are ready"),
         (1, &[], 0, false, "0 of 1 machines are ready"),
         (2, &[("a", &[])], 1, false, "1 of 2 machines are ready"),

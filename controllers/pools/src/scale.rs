@@ -23,7 +23,8 @@ pub(crate) fn scale(observed: &Observed) -> Scale<'_> {
     }
     let (outdated, current): (Vec<&Member>, Vec<&Member>) =
         staying.into_iter().partition(|member| member.is_outdated);
-    let mut delete: Vec<&Member> = current.iter().take(current.len().saturating_sub(wanted)).copied().collect();
+    let mut delete: Vec<&Member> =
+        current.iter().take(current.len().saturating_sub(wanted)).copied().collect();
     let staying = &current[delete.len()..];
     delete.extend(surplus(&outdated, staying, wanted));
     let are_ready = staying.iter().all(|member| member.is_ready());

@@ -40,7 +40,10 @@ pub(crate) async fn copy(
             let taken = match kind {
                 Kind::Output => output.write_all(&piece[..read]).await,
                 Kind::Errors => errors.write_all(&piece[..read]).await,
-                Kind::Daemon => Ok(said.extend_from_slice(&piece[..read.min(PIECE - said.len().min(PIECE))])),
+                Kind::Daemon => {
+                    said.extend_from_slice(&piece[..read.min(PIECE - said.len().min(PIECE))]);
+                    Ok(())
+                }
             };
             taken.context("nobody takes the output")?;
         }

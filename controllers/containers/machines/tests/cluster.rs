@@ -39,9 +39,11 @@ async fn a_cluster_comes_up_rests_and_goes_without_a_trace() {
     assert_eq!(dev.spec.provider_id.as_deref(), Some("docker:////first-worker"));
 
     let balancer = host.with(|contents| contents.balancers["first-lb"].clone());
-    let endpoint = get::<Cluster>(&world.manager, "default", "first").unwrap().spec.control_plane_endpoint.clone();
+    let endpoint =
+        get::<Cluster>(&world.manager, "default", "first").unwrap().spec.control_plane_endpoint.clone();
     assert_eq!(endpoint.unwrap().host, Some(balancer.address.to_string()));
-    let servers: Vec<String> = balancer.configuration.servers.iter().map(|it| it.address.to_string()).collect();
+    let servers: Vec<String> =
+        balancer.configuration.servers.iter().map(|it| it.address.to_string()).collect();
     assert_eq!(servers, [plane.container.address.to_string()]);
 
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -62,7 +64,9 @@ async fn a_machine_passes_its_gates_in_order() {
     machine_with(&world, "default", "first-cp-1", json!({}), "late").await;
     cluster(&world, "default").await;
     tells(&world, "first-cp-1", "BootstrapCompleted", "Secret default/late").await;
-    assert!(said(&world.manager, "first-cp-1", "BootstrapCompleted").starts_with("False/InvalidBootstrapData"));
+    assert!(
+        said(&world.manager, "first-cp-1", "BootstrapCompleted").starts_with("False/InvalidBootstrapData")
+    );
     // A machine has its provider ID before it has its bootstrap data.
     assert!(said(&world.manager, "first-cp-1", "ContainerProvisioned").starts_with("True"));
     assert_eq!(host.machine("first-cp-1").unwrap().begun, 0);

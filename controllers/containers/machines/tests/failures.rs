@@ -40,7 +40,9 @@ async fn a_container_that_dies_behind_our_back_is_told_and_not_made_again() {
 #[tokio::test(start_paused = true)]
 async fn an_image_that_is_nowhere_is_told_and_tried_again() {
     let (world, host) = world().await;
-    host.with(|contents| drop(contents.missing.insert("mine".to_owned())));
+    host.with(|contents| {
+        contents.missing.insert("mine".to_owned());
+    });
     cluster(&world, "default").await;
     machine(&world, "default", NAME, json!({"customImage": "mine"})).await;
     tells(&world, NAME, "ContainerProvisioned", "failed: no source has the image mine").await;

@@ -104,7 +104,9 @@ async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
     };
     world.until("another version", is_upgraded).await;
     assert_eq!(least.get(), 2, "there were always two ready machines");
-    assert!(containers(&host).iter().all(|name| host.machine(name).unwrap().container.image.ends_with("v1.36.0")));
+    assert!(
+        containers(&host).iter().all(|name| host.machine(name).unwrap().container.image.ends_with("v1.36.0"))
+    );
 
     world.delete::<MachinePool>("pool").await;
     world.until("it is gone", |manager| get::<DevMachinePool>(manager, "default", "pool").is_none()).await;
@@ -123,7 +125,11 @@ async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted()
     let said = dev(&world.manager).condition("ReplicasReady").unwrap().message.clone();
     assert_eq!(said, "1 of 2 machines are ready");
     world.delete::<Machine>(name.trim_start_matches("first-")).await;
-    world.until("it is replaced", |manager| !containers(&host).contains(&name) && is_settled(manager, 2, "v1.35.0")).await;
+    world
+        .until("it is replaced", |manager| {
+            !containers(&host).contains(&name) && is_settled(manager, 2, "v1.35.0")
+        })
+        .await;
     world.manager.stop().await;
 }
 
@@ -134,9 +140,11 @@ async fn each_machine_of_a_pool_is_made_once_by_restarts() {
     while !is_settled(&world.manager, 2, "v1.35.0") {
         let writes = world.requests.writes();
         world.restart().await;
-        world.until("it goes on", |manager| {
-            world.requests.writes() > writes + 2 || is_settled(manager, 2, "v1.35.0")
-        }).await;
+        world
+            .until("it goes on", |manager| {
+                world.requests.writes() > writes + 2 || is_settled(manager, 2, "v1.35.0")
+            })
+            .await;
     }
     let created: Vec<String> = host.with(|contents| contents.created.clone());
     assert_eq!(created.len(), 3, "{created:?}");

@@ -21,7 +21,7 @@ pub(super) fn choose(
         open.sort_unstable();
     }
     for other in open {
-        let least = *domains.iter().min_by_key(|domain| used.get(domain.as_str()))?;
+        let least = domains.iter().min_by_key(|domain| used.get(domain.as_str()))?;
         if other == name {
             return Some(least.clone());
         }
@@ -41,7 +41,8 @@ mod tests {
 
     #[test]
     fn machines_are_spread() {
-        let rows: [(&[(&str, Option<&str>)], &str, &str); 6] = [
+        type Row<'a> = (&'a [(&'a str, Option<&'a str>)], &'a str, &'a str);
+        let rows: [Row<'_>; 6] = [
             (&[], "a", "fd1"),
             (&[("a", None), ("b", None), ("c", None)], "a", "fd1"),
             (&[("a", None), ("b", None), ("c", None)], "b", "fd2"),

@@ -17,7 +17,7 @@ use kube::Api;
 use parking_lot::Mutex;
 use serde_json::json;
 use system_containers::balancer::Configuration;
-use system_containers::{Container, Mount, State};
+use system_containers::{Container, State};
 use test_plane::requests::Moment;
 use tokio::sync::Notify;
 
@@ -35,7 +35,6 @@ pub enum Ends {
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub container: Container,
-    pub mounts: Vec<Mount>,
     /// The script of its bootstrap, once it was delivered.
     pub script: Option<String>,
     /// How often its bootstrap was begun.

@@ -92,13 +92,7 @@ impl Runtime for Host {
                 started: None,
             };
             contents.created.push(spec.name.clone());
-            let machine = Machine {
-                container: container.clone(),
-                mounts: spec.mounts.clone(),
-                script: None,
-                begun: 0,
-                imported: 0,
-            };
+            let machine = Machine { container: container.clone(), script: None, begun: 0, imported: 0 };
             contents.machines.insert(spec.name.clone(), machine);
             Ok(container)
         });
@@ -108,7 +102,9 @@ impl Runtime for Host {
     fn start<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Container>> {
         let started = self.change(format!("start {name}"), move |contents| {
             let number = contents.changes.len();
-            let Some(machine) = contents.machines.get_mut(name) else { bail!("there is no container {name}") };
+            let Some(machine) = contents.machines.get_mut(name) else {
+                bail!("there is no container {name}")
+            };
             let container = &mut machine.container;
             if container.state != State::Running {
                 (container.state, container.pid) = (State::Running, Some(1));

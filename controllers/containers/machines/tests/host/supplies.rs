@@ -54,7 +54,9 @@ impl Balancers for Host {
                     let known = contents.balancers.get(name).map(|it| it.address).or(address);
                     let address = known.unwrap_or_else(|| contents.address());
                     let (labels, configuration) = (labels.clone(), configuration.clone());
-                    contents.balancers.insert(name.to_owned(), LoadBalancer { address, labels, configuration });
+                    contents
+                        .balancers
+                        .insert(name.to_owned(), LoadBalancer { address, labels, configuration });
                     Ok(())
                 })
                 .await?;
