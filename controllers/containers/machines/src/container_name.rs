@@ -26,6 +26,16 @@ pub(crate) fn other(name: &str, uid: &str) -> String {
     with_suffix(name, uid)
 }
 
+/// Returns whether an object has the second of two names, the first of which may be another's. Each is `Some` if there is a container of that
+/// name, with whether it is the object's own: that stays its own after the other one is gone.
+pub(crate) fn is_second(first: Option<bool>, second: Option<bool>) -> bool {
+    match (first, second) {
+        (Some(true), _) => false,
+        (_, Some(true)) | (Some(false), _) => true,
+        (None, _) => false,
+    }
+}
+
 fn fit(name: &str) -> String {
     let plain: String =
         name.chars().map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' }).collect();
@@ -54,6 +64,21 @@ mod tests {
             assert_eq!(of_machine(cluster, machine), expected);
         }
         assert_eq!(of_balancer("first"), "first-lb");
+    }
+
+    #[test]
+    fn a_load_balancer_keeps_its_name() {
+        for (first, second, expected) in [
+            (None, None, false),
+            (Some(true), None, false),
+            (Some(false), None, true),
+            (Some(false), Some(true), true),
+            // The Cluster with the first name is gone.
+            (None, Some(true), true),
+            (Some(true), Some(false), false),
+        ] {
+            assert_eq!(is_second(first, second), expected, "{first:?} {second:?}");
+        }
     }
 
     #[test]

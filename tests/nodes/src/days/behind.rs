@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::{CONTAINER, FALSE, TRUE};
 use crate::images::Images;
 use crate::kubectl::Kubectl;
+use crate::run::until;
 use crate::stage::{self, CHANGE, Stage, UP, says};
 use crate::{machines, manifest};
 
@@ -29,7 +30,14 @@ async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let plane = names.into_iter().find(|name| *name != worker).context("a control plane")?;
     paused(stage, &management, &plane).await?;
     for node in [&worker, &plane] {
+        let lease = format!("--namespace kube-node-lease get lease {node} -o jsonpath={{.spec.renewTime}}");
+        let before = cluster.run(&lease).await?;
         stopped(stage, &management, node).await?;
+        until("its kubelet answers", UP, async || {
+            ensure!(cluster.run(&lease).await? != before, "its last word is of {before}");
+            Ok(())
+        })
+        .await?;
         let ready = format!("wait node/{node} --for=condition=Ready");
         cluster.wait(&ready, UP).await.with_context(|| format!("the Node of {node} after its start"))?;
         stage.steps.done("its Node is Ready again")?;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{CONTAINER, FALSE, first_machine};
+use super::FALSE;
 use crate::images::Images;
 use crate::manifest;
 use crate::stage::{self, Stage, UP, says};
@@ -23,8 +23,5 @@ async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let management = stage.server.kubectl();
     says(&management, "devcluster/local", "LoadBalancerAvailable", FALSE, "root", UP).await?;
     stage.steps.done("the DevCluster says it")?;
-    if let Ok(name) = first_machine(stage).await {
-        says(&management, &format!("devmachine/{name}"), CONTAINER, FALSE, "", UP).await?;
-    }
     stage.end().await
 }

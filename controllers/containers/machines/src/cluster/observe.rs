@@ -72,16 +72,18 @@ impl DevClusterController {
         Some(Observed { balancer, labels, members, cluster, dev })
     }
 
-    /// Returns the name of the load balancer of a Cluster: another one if a Cluster of another namespace has the first.
+    /// Returns the name of the load balancer of a Cluster: that which it has, or another one if a Cluster of another namespace has the first.
     async fn balancer_name(&self, cluster: &NamespacedName, labels: &BTreeMap<String, String>) -> String {
-        let name = container_name::of_balancer(&cluster.name);
-        let found = match self.nodes.parts().await {
-            Ok(parts) => parts.runtime.inspect(&name).await.ok().flatten(),
-            Err(_) => None,
+        let first = container_name::of_balancer(&cluster.name);
+        let second = container_name::other(&first, &cluster.namespace);
+        let Ok(parts) = self.nodes.parts().await else { return first };
+        let is_own = async |name: &str| {
+            let found = parts.runtime.inspect(name).await.ok().flatten();
+            found.map(|found| found.labels == *labels)
         };
-        match found.is_some_and(|found| found.labels != *labels) {
-            true => container_name::other(&name, &cluster.namespace),
-            false => name,
+        match container_name::is_second(is_own(&first).await, is_own(&second).await) {
+            true => second,
+            false => first,
         }
     }
 
