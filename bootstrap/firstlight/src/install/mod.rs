@@ -139,6 +139,18 @@ pub async fn install(
     Ok(steps)
 }
 
+/// Returns the image of this program's Deployment in the cluster, if it was installed there.
+///
+/// # Errors
+/// The cluster cannot be asked.
+pub async fn installed_image(client: &Client) -> Result<Option<String>> {
+    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
+    let found = deployments.get_opt(manifests::NAME).await;
+    let found = found.with_context(|| format!("cannot read Deployment {NAMESPACE}/{}", manifests::NAME))?;
+    let pod = found.and_then(|found| found.spec?.template.spec);
+    Ok(pod.and_then(|pod| pod.containers.into_iter().next()?.image))
+}
+
 /// Returns the name of a Deployment of upstream's controllers in the cluster.
 ///
 /// # Errors

@@ -11,12 +11,15 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use container_machines::{Nodes, Parts};
+use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use node_balancer::Contained;
 use node_runtime::Range;
 
 use crate::data_directory::DataDirectory;
+use crate::image;
+use crate::install::installed_image;
 
 pub use choice::Choice;
 pub use open::Opened;
@@ -40,6 +43,8 @@ pub struct Settings {
     pub images: Vec<PathBuf>,
     /// The folder with mirrors and authorities of registries.
     pub registry_hosts: Option<PathBuf>,
+    /// Images that each new node gets, besides those that its machine names.
+    pub preload: Vec<String>,
 }
 
 impl Settings {
@@ -57,7 +62,18 @@ impl Settings {
             docker_network: options.docker_network.clone(),
             images: images.to_vec(),
             registry_hosts: registry_hosts.cloned(),
+            preload: Vec::new(),
         }
+    }
+
+    /// Returns the settings for nodes of a cluster that may run this program: no registry has its image, so each new node gets it from here.
+    ///
+    /// # Errors
+    /// The cluster cannot be reached.
+    pub async fn for_cluster(self, client: &Client) -> Result<Self> {
+        let own = image::default_reference();
+        let runs_it = installed_image(client).await?.is_some_and(|image| image == own);
+        Ok(Self { preload: if runs_it { vec![own] } else { self.preload }, ..self })
     }
 }
 
@@ -82,6 +98,7 @@ async fn parts(settings: Settings, clock: Clock, random: Random) -> Result<Parts
     let runtime = opened.runtime();
     Ok(Parts {
         images: opened.images(&settings, &clock)?,
+        preload: settings.preload.clone(),
         balancers: Arc::new(Contained::new(runtime.clone(), &settings.folder)?),
         has_cgroups_v1: opened.has_cgroups_v1().await?,
         runtime,

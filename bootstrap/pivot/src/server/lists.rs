@@ -1,7 +1,7 @@
 //! Reads lists page by page.
 
 use machinery::url::encode;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,7 +20,7 @@ pub struct Page {
     #[serde(default)]
     metadata: PageMetadata,
     /// The objects; those of built-in kinds lack `apiVersion` and `kind`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_empty")]
     pub items: Vec<Box<RawValue>>,
     /// The size of this page and of those before it, in bytes.
     #[serde(skip)]
@@ -34,6 +34,13 @@ pub struct Page {
 struct PageMetadata {
     #[serde(default, rename = "continue")]
     next: String,
+}
+
+/// An API server of Kubernetes that is asked for metadata alone says null instead of an empty list.
+fn null_as_empty<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Vec<Box<RawValue>>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl Server {
@@ -119,5 +126,18 @@ impl Server {
             last = Some(page);
         }
         Ok(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_without_objects_may_be_null() {
+        for (text, expected) in [(r#"{"items":null}"#, 0), (r#"{"items":[]}"#, 0), (r#"{"items":[{}]}"#, 1)] {
+            let page: Page = serde_json::from_str(text).unwrap();
+            assert_eq!(page.items.len(), expected, "{text}");
+        }
     }
 }

@@ -17,6 +17,8 @@ pub struct Parts {
     pub images: Arc<dyn Images>,
     /// Runs the load balancers.
     pub balancers: Arc<dyn Balancers>,
+    /// Images that each new node gets, besides those that its machine names.
+    pub preload: Vec<String>,
     /// Whether the machine has version 1 of control groups, which a kubelet from 1.35 on must be told to accept.
     pub has_cgroups_v1: bool,
 }

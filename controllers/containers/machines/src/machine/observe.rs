@@ -69,6 +69,7 @@ impl DevMachineController {
         let host = container.as_ref().map_or(wanted.name.as_str(), |container| &container.name).to_owned();
         Ok(Observed {
             image: image(&dev, version(machine.as_deref(), pool.as_deref())),
+            preload: parts.as_ref().map(|parts| parts.preload.clone()).unwrap_or_default(),
             data: self.data(&dev, &name, secret(machine.as_deref(), pool.as_deref()), &host),
             node: self.node(cluster.as_deref(), &host),
             name,

@@ -36,6 +36,8 @@ pub(crate) struct Observed {
     pub image: Result<String, String>,
     /// Its failure domain.
     pub failure_domain: Option<String>,
+    /// Images that each new node gets.
+    pub preload: Vec<String>,
     /// What is known of its steps.
     pub progress: Progress<Step, Done>,
     /// Its bootstrap data.

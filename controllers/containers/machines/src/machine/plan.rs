@@ -190,7 +190,8 @@ impl Planner<'_> {
     /// Waits until all images are in the node.
     fn images(&mut self) -> Waits<()> {
         let docker = self.observed.dev.spec.backend.docker.as_ref();
-        let images = docker.map(|docker| docker.pre_load_images.clone()).unwrap_or_default();
+        let mut images = docker.map(|docker| docker.pre_load_images.clone()).unwrap_or_default();
+        images.extend(self.observed.preload.clone());
         if !self.observed.is_provisioned() {
             for (index, image) in images.iter().enumerate() {
                 let step = Step::Import(image.clone());

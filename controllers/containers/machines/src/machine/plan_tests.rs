@@ -81,6 +81,7 @@ fn new() -> Observed {
             mounts: Vec::new(),
         },
         image: Ok("kindest/node:v1.36.3".to_owned()),
+        preload: Vec::new(),
         progress: Progress::default(),
         data: Data::Usable,
         node: NodeState::NotConnected,
@@ -158,6 +159,7 @@ fn the_steps_follow_one_after_the_other() {
     let preload = dev(json!({"preLoadImages": ["web"]}));
     let running = |done: &[Step]| Observed { dev: preload.clone(), ..with(State::Running, done) };
     let import = Step::Import("web".to_owned());
+    let import_again = import.clone();
     let mut found = new();
     found.progress.done.insert(image_step(), Done::Image(Image::default()));
     let cases = [
@@ -175,6 +177,12 @@ fn the_steps_follow_one_after_the_other() {
             Some(Step::Bootstrap),
             BOOTSTRAP,
             "False/NotCompleted Running bootstrap command",
+        ),
+        (
+            Observed { preload: vec!["itself".to_owned()], ..running(&[Step::Ready, import_again]) },
+            Some(Step::Import("itself".to_owned())),
+            IMAGES,
+            "False/NotReady Pre-loading image itself (2 of 2)",
         ),
         (ended_with(Outcome::Completed), None, BOOTSTRAP, "True/Completed"),
     ];
