@@ -196,7 +196,11 @@ impl Server {
         command
     }
 
-    fn is_running(&mut self) -> Result<()> {
+    /// Checks that the server has not ended.
+    ///
+    /// # Errors
+    /// It has; the error has its last words.
+    pub fn is_running(&mut self) -> Result<()> {
         match self.child.as_mut().map(Child::try_wait).transpose()? {
             Some(None) => Ok(()),
             ended => bail!("the server has ended: {ended:?}\n{}", self.last_words()),

@@ -147,7 +147,7 @@ pub async fn installed_image(client: &Client) -> Result<Option<String>> {
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
     let found = deployments.get_opt(manifests::NAME).await;
     let found = found.with_context(|| format!("cannot read Deployment {NAMESPACE}/{}", manifests::NAME))?;
-    let pod = found.and_then(|found| found.spec?.template.spec);
+    let pod = found.and_then(|found| found.spec.template.spec);
     Ok(pod.and_then(|pod| pod.containers.into_iter().next()?.image))
 }
 
