@@ -46,7 +46,7 @@ async fn a_cluster_comes_up_rests_and_goes_without_a_trace() {
         balancer.configuration.servers.iter().map(|it| it.address.to_string()).collect();
     assert_eq!(servers, [plane.container.address.to_string()]);
 
-    tokio::time::sleep(Duration::from_secs(60)).await;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
     let (writes, changes) = (world.requests.writes(), host.with(|contents| contents.changes.len()));
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(world.requests.writes(), writes, "nothing is written at rest");

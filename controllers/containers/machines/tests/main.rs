@@ -4,5 +4,4 @@ mod cluster;
 mod failures;
 mod fixture;
 mod host;
-mod kills;
 mod pools;

@@ -132,24 +132,3 @@ async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted()
         .await;
     world.manager.stop().await;
 }
-
-#[tokio::test(start_paused = true)]
-async fn each_machine_of_a_pool_is_made_once_by_restarts() {
-    let (mut world, host) = started().await;
-    pool(&world, 2, json!({})).await;
-    while !is_settled(&world.manager, 2, "v1.35.0") {
-        let writes = world.requests.writes();
-        world.restart().await;
-        world
-            .until("it goes on", |manager| {
-                world.requests.writes() > writes + 2 || is_settled(manager, 2, "v1.35.0")
-            })
-            .await;
-    }
-    let created: Vec<String> = host.with(|contents| contents.created.clone());
-    assert_eq!(created.len(), 3, "{created:?}");
-    for name in containers(&host) {
-        assert_eq!(host.machine(&name).unwrap().begun, 1);
-    }
-    world.manager.stop().await;
-}
