@@ -166,6 +166,7 @@ impl Planner<'_> {
             Ok(image) => image.clone(),
             Err(error) => return self.wait(CONTAINER, "NotProvisioned", error.as_str()),
         };
+        self.later(true);
         let step = match observed.progress.done.contains_key(&Step::Image(image.clone())) {
             true => Step::Create,
             false => Step::Image(image.clone()),
@@ -177,10 +178,10 @@ impl Planner<'_> {
         self.step(step, CONTAINER, said)
     }
 
-    /// Waits until the container's init has started all units. A machine that was provisioned has done so.
+    /// Waits until the container's init has started all units. What an earlier process has seen of this container counts.
     fn ready(&mut self) -> Waits<()> {
-        self.later();
-        if !self.observed.is_provisioned() && !self.is_done(&Step::Ready) {
+        self.later(false);
+        if !self.was_true(GROUPS) && !self.is_done(&Step::Ready) {
             return self.step(Step::Ready, GROUPS, "Waiting for cgroups ready (1 of 1)".to_owned());
         }
         self.set(conditions::is_true(GROUPS, "Ready"));
@@ -192,7 +193,7 @@ impl Planner<'_> {
         let docker = self.observed.dev.spec.backend.docker.as_ref();
         let mut images = docker.map(|docker| docker.pre_load_images.clone()).unwrap_or_default();
         images.extend(self.observed.preload.clone());
-        if !self.observed.is_provisioned() {
+        if !self.was_true(IMAGES) {
             for (index, image) in images.iter().enumerate() {
                 let step = Step::Import(image.clone());
                 if !self.is_done(&step) {
@@ -220,6 +221,11 @@ impl Planner<'_> {
             // The data of a machine that was moved may be gone, and its bootstrap has begun long ago.
             Data::Unusable(why) => self.wait(BOOTSTRAP, "InvalidBootstrapData", why.as_str()),
             Data::Unnamed => self.wait(BOOTSTRAP, "WaitingForBootstrapData", ""),
+            // It is final, and only read again.
+            Data::Usable if was.is_some_and(|was| was.reason == "Failed") => {
+                self.plan.step = Some(Step::Bootstrap).filter(|_| observed.progress.running.is_none());
+                None
+            }
             Data::Usable => self.step(Step::Bootstrap, BOOTSTRAP, "Running bootstrap command".to_owned()),
         }
     }
@@ -267,15 +273,20 @@ impl Planner<'_> {
         self.observed.progress.done.contains_key(step)
     }
 
-    /// Says of the conditions after the container's that they wait for an earlier step, unless they have said more before.
-    fn later(&mut self) {
+    fn was_true(&self, type_: &str) -> bool {
+        self.observed.is_provisioned() || self.observed.dev.condition_is_true(type_)
+    }
+
+    /// Says of the conditions after the container's that they wait for an earlier step, unless they have said more before about this container.
+    fn later(&mut self, is_new: bool) {
         let waits = [
             (GROUPS, "WaitingForContainer"),
             (IMAGES, "WaitingForCGroups"),
             (BOOTSTRAP, "WaitingForPreloadedImages"),
         ];
         for (type_, reason) in waits {
-            if self.plan.wanted.condition(type_).is_none() {
+            let condition = self.plan.wanted.condition(type_);
+            if condition.is_none_or(|condition| is_new && condition.status == conditions::TRUE) {
                 self.set(conditions::is_false(type_, reason, ""));
             }
         }

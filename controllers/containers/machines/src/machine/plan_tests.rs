@@ -252,6 +252,22 @@ fn a_bootstrap_that_failed_is_final_and_said() {
 }
 
 #[test]
+fn a_restart_changes_no_condition_of_a_machine_that_comes_up() {
+    let preload = dev(json!({"preLoadImages": ["web"]}));
+    let import = Step::Import("web".to_owned());
+    let at = || At { step: 5, of: 7, what: "kubeadm join".to_owned() };
+    let mut failed = ended_with(Outcome::Failed { at: at(), code: 3, output: Output::default() });
+    failed.dev = preload.clone();
+    let waiting =
+        Observed { dev: preload, data: Data::Unnamed, ..with(State::Running, &[Step::Ready, import]) };
+    for before in [waiting, failed] {
+        let written = Arc::new(plan(&before, now()).wanted);
+        let after = Observed { dev: written.clone(), progress: Progress::default(), ..before };
+        assert_eq!(plan(&after, now()).wanted, *written);
+    }
+}
+
+#[test]
 fn a_completed_bootstrap_is_not_looked_at_again() {
     let completed = plan(&ended_with(Outcome::Completed), now()).wanted;
     assert_eq!(said(&completed, "Ready"), "True/Ready");
