@@ -119,7 +119,6 @@ pub(crate) struct ContainerConfig {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
 pub(crate) struct HostConfig {
-    pub(crate) network_mode: String,
     pub(crate) privileged: bool,
     #[serde(deserialize_with = "or_default")]
     pub(crate) mounts: Vec<BindMount>,

@@ -13,10 +13,12 @@ use crate::balancer::PROGRAM;
 pub(crate) const LABEL_OWNER: &str = "firstlight.dev/data-directory";
 /// Label of a container: its address, which it has whether it runs or not.
 pub(crate) const LABEL_ADDRESS: &str = "firstlight.dev/address";
+/// Label of a container: the network of its address. Podman does not say which it is.
+pub(crate) const LABEL_NETWORK: &str = "firstlight.dev/network";
 /// Label of a container: it is a balancer, whose image nobody has chosen.
 pub(crate) const LABEL_BALANCER: &str = "firstlight.dev/balancer";
 /// The labels that no user of a container sees.
-pub(crate) const LABELS: [&str; 3] = [LABEL_OWNER, LABEL_ADDRESS, LABEL_BALANCER];
+pub(crate) const LABELS: [&str; 4] = [LABEL_OWNER, LABEL_ADDRESS, LABEL_NETWORK, LABEL_BALANCER];
 
 /// Where kernel modules are.
 const MODULES: &str = "/lib/modules";
@@ -48,6 +50,7 @@ pub fn body(spec: &Spec, place: &Place) -> Value {
         spec.labels.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
     labels.insert(LABEL_OWNER, place.owner.clone());
     labels.insert(LABEL_ADDRESS, place.address.to_string());
+    labels.insert(LABEL_NETWORK, place.network.clone());
     if is_balancer {
         labels.insert(LABEL_BALANCER, "true".to_owned());
     }

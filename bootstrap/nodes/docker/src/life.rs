@@ -10,7 +10,7 @@ use system_containers::balancer::{FOLDER, STATUS};
 use system_containers::{Container, Init, Spec, State};
 
 use crate::api::{Inspected, Made};
-use crate::body::{self, LABEL_BALANCER, Place};
+use crate::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
 use crate::client::{Refused, Sent, is_refused};
 use crate::docker::Docker;
 use crate::socket::Engine;
@@ -188,7 +188,8 @@ impl Docker {
         if found.config.labels.contains_key(LABEL_BALANCER) {
             self.forget_image(&found.config.image).await?;
         }
-        self.networks.tidy(&self.client, &found.host_config.network_mode).await
+        let network = found.config.labels.get(LABEL_NETWORK).map(String::as_str);
+        self.networks.tidy(&self.client, network.unwrap_or(self.networks.name())).await
     }
 
     /// Removes the image of balancers unless another one needs it.

@@ -13,12 +13,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::api::{Inspected, Listed, Made, Network};
-use crate::body::LABEL_ADDRESS;
+use crate::body::{LABEL_ADDRESS, LABEL_NETWORK};
 use crate::client::{Client, Sent, is_refused, quoted, unless_missing};
 use crate::limits;
 
 /// Label of a network: it was made by this program, and is removed with its last container.
-const LABEL_NETWORK: &str = "firstlight.dev/network";
+const LABEL_MADE: &str = "firstlight.dev/made";
 
 /// The network, and the addresses that this process is about to give to containers.
 pub(crate) struct Networks {
@@ -100,7 +100,7 @@ impl Networks {
     async fn make(&self, client: &Client, range: Option<Range>) -> Result<String> {
         let mut sent = json!({
             "Name": self.name, "CheckDuplicate": true, "Driver": "bridge",
-            "Labels": {LABEL_NETWORK: "true"},
+            "Labels": {LABEL_MADE: "true"},
         });
         if let Some(range) = range {
             // From the third quarter come the addresses of containers that others connect to it.
@@ -136,7 +136,7 @@ impl Networks {
             return Ok(());
         }
         let Some(network) = read(client, name).await? else { return Ok(()) };
-        if !network.labels.contains_key(LABEL_NETWORK) || !network.containers.is_empty() {
+        if !network.labels.contains_key(LABEL_MADE) || !network.containers.is_empty() {
             return Ok(());
         }
         let filter = quoted(&json!({"network": [name]}).to_string());
@@ -183,7 +183,7 @@ async fn given(client: &Client) -> Result<Vec<Ipv4Addr>> {
 /// It has another one or none.
 pub(crate) fn check(found: &Inspected) -> Result<()> {
     let wanted = found.config.labels.get(LABEL_ADDRESS).map(String::as_str).unwrap_or_default();
-    let network = &found.host_config.network_mode;
+    let network = found.config.labels.get(LABEL_NETWORK).map(String::as_str).unwrap_or_default();
     let has = found.network_settings.networks.get(network).map(|endpoint| endpoint.address.as_str());
     let has = has.unwrap_or_default();
     ensure!(

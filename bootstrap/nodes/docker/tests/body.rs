@@ -51,6 +51,7 @@ fn a_node_is_created_as_the_dev_provider_does() {
     let labels = made["Labels"].as_object_mut().unwrap();
     assert_eq!(labels.remove("firstlight.dev/data-directory").unwrap(), "0123456789abcdef");
     assert_eq!(labels.remove("firstlight.dev/address").unwrap(), "10.90.0.2");
+    assert_eq!(labels.remove("firstlight.dev/network").unwrap(), "kind");
     let fields = made.as_object_mut().unwrap();
     assert_eq!(fields.remove("StopSignal").unwrap(), "SIGRTMIN+3");
     let endpoint = fields.remove("NetworkingConfig").unwrap()["EndpointsConfig"]["kind"].clone();

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -177,12 +176,8 @@ impl Suite {
     async fn balancer(&self, data: &Path) -> Result<()> {
         let runtime: Arc<dyn Runtime> = self.docker.clone();
         let balancers = Contained::new(runtime, data)?;
-        let server = |name: &str| Server {
-            name: name.to_owned(),
-            address: Ipv4Addr::new(127, 0, 0, 9),
-            port: 6443,
-            drain: false,
-        };
+        let address = self.found().await?.address;
+        let server = |name: &str| Server { name: name.to_owned(), address, port: 6443, drain: false };
         let mut configuration = Configuration { port: 6443, servers: vec![server("a")] };
         let labels = BTreeMap::new();
         let made = balancers.ensure(BALANCER, &labels, None, &configuration).await?;
