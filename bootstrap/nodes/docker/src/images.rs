@@ -14,8 +14,9 @@ use tokio::io::AsyncRead;
 use crate::api::ImageInspected;
 use crate::client::{Sent, quoted, unless_missing};
 use crate::docker::Docker;
+use crate::docker::find;
 use crate::progress::Pull;
-use crate::{find, limits, progress};
+use crate::{limits, progress};
 
 /// The folder of archives while they are decompressed, in the data directory.
 const SCRATCH: &str = "scratch";

@@ -10,11 +10,12 @@ use system_containers::balancer::{FOLDER, STATUS};
 use system_containers::{Container, Init, Spec, State};
 
 use crate::api::{Inspected, Made};
-use crate::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
 use crate::client::{Refused, Sent, is_refused};
 use crate::docker::Docker;
+use crate::docker::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
+use crate::docker::network;
+use crate::limits;
 use crate::socket::Engine;
-use crate::{limits, network};
 
 /// What Docker says of an address in a network that was made without a range.
 const NO_RANGE: &str = "user configured subnets";

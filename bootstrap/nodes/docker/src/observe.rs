@@ -10,10 +10,11 @@ use system_containers::{Container, State};
 use tokio::io::AsyncReadExt;
 
 use crate::api::{ContainerState, Inspected, Listed};
-use crate::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
 use crate::client::{Sent, quoted, unless_missing};
 use crate::docker::Docker;
-use crate::{frames, limits, network};
+use crate::docker::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
+use crate::docker::network;
+use crate::{frames, limits};
 
 impl Docker {
     /// Returns what the daemon says of a container; `None` if there is none.

@@ -1,5 +1,11 @@
 //! The daemon as a runtime: its state in this process, and the operations of the trait.
 
+pub mod balancer;
+pub(crate) mod body;
+pub(crate) mod find;
+pub(crate) mod network;
+pub mod preflight;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,11 +19,11 @@ use parking_lot::Mutex;
 use system_containers::{Container, Exec, Exit, Finding, Image, Runtime, Spec, check_name};
 
 use crate::api::{Info, Inspected};
-use crate::balancer::Program;
 use crate::client::Client;
-use crate::network::Networks;
+use crate::docker::balancer::Program;
+use crate::docker::network::Networks;
+use crate::owner;
 use crate::socket::{self, Engine};
-use crate::{body, find, owner, preflight};
 
 /// The usual name of the network: the one of kind, and of Cluster API's Dev provider.
 pub const NETWORK: &str = "kind";

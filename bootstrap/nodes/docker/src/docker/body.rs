@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use system_containers::{Init, Spec};
 
-use crate::balancer::PROGRAM;
+use crate::docker::balancer::PROGRAM;
 
 /// Label of a container: the data directory that has created it.
 pub(crate) const LABEL_OWNER: &str = "firstlight.dev/data-directory";
