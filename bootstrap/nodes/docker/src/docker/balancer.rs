@@ -18,10 +18,9 @@ use tar::{Builder, EntryType, Header};
 use crate::api::ImageInspected;
 use crate::client::{Sent, unless_missing};
 use crate::docker::Docker;
+use crate::docker::body::PROGRAM;
 use crate::{limits, progress};
 
-/// The path of the program in its image, by which it knows what it is.
-pub const PROGRAM: &str = "/firstlight-node-balancer";
 /// The repository of its image.
 const REPOSITORY: &str = "localhost/firstlight-balancer";
 
