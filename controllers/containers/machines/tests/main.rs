@@ -4,4 +4,5 @@ mod cluster;
 mod failures;
 mod fixture;
 mod host;
+mod kills;
 mod pools;

@@ -9,6 +9,7 @@ use schemas::cluster::{Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 use serde_json::{Value, json};
 use test_plane::World;
+use test_plane::requests::{Kill, Moment};
 
 use crate::fixture::{cluster, get, is_ready, machine, pool, world};
 use crate::host::Host;
@@ -131,4 +132,38 @@ async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted()
         })
         .await;
     world.manager.stop().await;
+}
+
+/// A pool of two comes up; the process ends at a write of the API. Returns the writes.
+async fn run(kill: Option<(usize, Moment)>) -> Vec<String> {
+    let (mut world, host) = started().await;
+    let before = world.requests.trace().len();
+    if let Some((write, moment)) = kill {
+        let write = u64::try_from(before + write + 1).unwrap();
+        world.requests.plan(Kill { write, moment });
+    }
+    pool(&world, 2, json!({})).await;
+    let what = format!("{kill:?}: two machines");
+    world.until_with_kills(&what, |manager| is_settled(manager, 2, "v1.35.0")).await;
+    let created = host.with(|contents| contents.created.clone());
+    assert_eq!(created.len(), 3, "{kill:?}: {created:?}");
+    for name in containers(&host) {
+        assert_eq!(host.machine(&name).unwrap().begun, 1, "{kill:?}");
+    }
+    world.manager.stop().await;
+    world.requests.trace().split_off(before)
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_machine_of_a_pool_is_made_once_wherever_the_process_ends() {
+    let writes = run(None).await;
+    let is_of_machine = |(_, write): &(usize, &String)| write.contains("/devmachines");
+    let writes: Vec<usize> =
+        writes.iter().enumerate().filter(is_of_machine).map(|(number, _)| number).collect();
+    assert!(writes.len() > 6, "{writes:?}");
+    for write in writes {
+        for moment in [Moment::Before, Moment::After] {
+            run(Some((write, moment))).await;
+        }
+    }
 }

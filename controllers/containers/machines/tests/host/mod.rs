@@ -6,6 +6,7 @@ mod runtime;
 mod supplies;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::pending;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 use system_containers::balancer::Configuration;
 use system_containers::{Container, State};
+use test_plane::requests::Moment;
+use tokio::sync::Notify;
 
 /// How bootstraps end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -59,6 +62,7 @@ pub struct Contents {
     /// Each change, as `create NAME`.
     pub changes: Vec<String>,
     addresses: u8,
+    kill: Option<(usize, Moment)>,
 }
 
 /// The host. Cheap to clone.
@@ -67,6 +71,7 @@ pub struct Host(Arc<Inner>);
 
 struct Inner {
     contents: Mutex<Contents>,
+    killed: Notify,
     /// A client of the cluster whose Nodes the containers are.
     workload: kube::Client,
 }
@@ -74,7 +79,7 @@ struct Inner {
 impl Host {
     /// Creates an empty host. The Nodes of its containers are in `workload`.
     pub fn new(workload: kube::Client) -> Self {
-        Self(Arc::new(Inner { contents: Mutex::default(), workload }))
+        Self(Arc::new(Inner { contents: Mutex::default(), killed: Notify::new(), workload }))
     }
 
     /// Returns the host as the controllers of one life know it.
@@ -109,12 +114,36 @@ impl Host {
         self.with(|contents| contents.machines.get(name).cloned())
     }
 
-    /// Changes something.
+    /// Plans that a process ends at a change, counted from 1 over all lives.
+    pub fn plan(&self, change: usize, moment: Moment) {
+        self.with(|contents| contents.kill = Some((change, moment)));
+    }
+
+    /// Returns when the process is to be ended.
+    pub async fn killed(&self) {
+        self.0.killed.notified().await;
+    }
+
+    /// Changes something, unless the process ends before.
     async fn change<T>(&self, what: String, act: impl FnOnce(&mut Contents) -> Result<T>) -> Result<T> {
-        self.with(|contents| {
+        let kill = self.with(|contents| {
             contents.changes.push(what);
-            act(contents)
-        })
+            contents.kill.filter(|(change, _)| *change == contents.changes.len()).map(|(_, moment)| moment)
+        });
+        if kill == Some(Moment::Before) {
+            self.end().await;
+        }
+        let done = self.with(act);
+        if kill == Some(Moment::After) {
+            self.end().await;
+        }
+        done
+    }
+
+    /// Nobody gets an answer any more.
+    async fn end(&self) {
+        self.0.killed.notify_one();
+        pending::<()>().await;
     }
 
     /// Creates the Node of a container, as its kubelet would.

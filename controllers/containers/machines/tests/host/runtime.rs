@@ -34,8 +34,12 @@ impl Host {
         self.with(|contents| contents.running(name).map(drop))?;
         let words = command.join(" ");
         if command == node_bootstrap::status_command(&Place::default()) {
-            let said = self.with(|contents| contents.running(name).map(|it| status(it, contents.ends)))?;
-            return Ok((0, said));
+            let (machine, ends) =
+                self.with(|contents| contents.running(name).map(|it| (it.clone(), contents.ends)))?;
+            if machine.begun > 0 && ends == Ends::Completed {
+                self.join(&machine).await?;
+            }
+            return Ok((0, status(&machine, ends)));
         }
         if words.contains("systemctl --quiet is-active") {
             return Ok((0, String::new()));
@@ -50,20 +54,16 @@ impl Host {
             (_, true) => "deliver",
             _ => "import",
         };
-        let machine = self.change(format!("{what} {name}"), |contents| {
-            let ends = contents.ends;
+        let done = self.change(format!("{what} {name}"), |contents| {
             let machine = contents.machines.get_mut(name).unwrap();
             match what {
                 "begin" => machine.begun += 1,
                 "deliver" => machine.script = Some(text),
                 _ => machine.imported += 1,
             }
-            Ok((ends == Ends::Completed && is_begun).then(|| machine.clone()))
+            Ok((0, String::new()))
         });
-        if let Some(machine) = machine.await? {
-            self.join(&machine).await?;
-        }
-        Ok((0, String::new()))
+        done.await
     }
 }
 
