@@ -20,6 +20,7 @@ mod log_levels;
 mod merged;
 mod metal;
 mod missing_kind;
+mod node_choice;
 mod picture;
 mod pivot_source;
 mod place;

@@ -93,6 +93,8 @@ pub(crate) struct Inspected {
     pub(crate) host_config: HostConfig,
     #[serde(default)]
     pub(crate) network_settings: NetworkSettings,
+    #[serde(default, deserialize_with = "or_default")]
+    pub(crate) mounts: Vec<Mounted>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -120,15 +122,13 @@ pub(crate) struct ContainerConfig {
 #[serde(rename_all = "PascalCase", default)]
 pub(crate) struct HostConfig {
     pub(crate) privileged: bool,
-    #[serde(deserialize_with = "or_default")]
-    pub(crate) mounts: Vec<BindMount>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "PascalCase", default)]
-pub(crate) struct BindMount {
+pub(crate) struct Mounted {
     pub(crate) source: PathBuf,
-    pub(crate) target: String,
+    pub(crate) destination: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -2,6 +2,7 @@
 //! (docs.docker.com/reference/api/engine, "ContainerAttach").
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 
 use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -41,7 +42,8 @@ pub(crate) async fn copy(
                 Kind::Output => output.write_all(&piece[..read]).await,
                 Kind::Errors => errors.write_all(&piece[..read]).await,
                 Kind::Daemon => {
-                    said.extend_from_slice(&piece[..read.min(PIECE - said.len().min(PIECE))]);
+                    let free = PIECE.saturating_sub(said.len());
+                    said.extend_from_slice(&piece[..read.min(free)]);
                     Ok(())
                 }
             };
@@ -62,10 +64,12 @@ async fn header(from: &mut (impl AsyncRead + Unpin)) -> Result<Option<(Kind, usi
     let mut header = [0; 8];
     let mut filled = 0;
     while filled < header.len() {
-        match from.read(&mut header[filled..]).await.context("the stream of the program broke")? {
-            0 if filled == 0 => return Ok(None),
-            0 => bail!("the stream of the program ended within a header"),
-            read => filled += read,
+        match from.read(&mut header[filled..]).await {
+            Ok(0) if filled == 0 => return Ok(None),
+            // Podman ends the connection so if the program has not read its input. Whether the daemon is there is seen by the exit code.
+            Err(error) if filled == 0 && error.kind() == ErrorKind::ConnectionReset => return Ok(None),
+            Ok(0) => bail!("the stream of the program ended within a header"),
+            read => filled += read.context("the stream of the program broke")?,
         }
     }
     let [kind, 0, 0, 0, length @ ..] = header else {

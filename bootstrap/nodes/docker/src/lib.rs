@@ -10,19 +10,19 @@
 //! what they do meanwhile. When the daemon is away, each call fails with its name, and the next one after its return goes on.
 
 mod api;
+pub mod balancer;
+mod body;
 mod client;
 mod docker;
-mod exec;
 mod frames;
-mod images;
-mod life;
 pub mod limits;
-mod observe;
+mod network;
 mod owner;
+pub mod preflight;
 mod progress;
 mod socket;
 
-pub use docker::body::{Place, body};
-pub use docker::{Docker, NETWORK, Options, balancer, preflight};
+pub use body::{Place, body};
+pub use docker::{Docker, NETWORK, Options};
 pub use progress::Pull;
 pub use socket::{Engine, candidates};

@@ -395,8 +395,7 @@ impl State {
                 json_answer(200, &json!({"stream": "Loaded image"}))
             }
             ("POST", "create") if call.query.contains_key("fromSrc") => {
-                let name = format!("{}:{}", call.query["repo"], call.query["tag"]);
-                self.images.insert(name, node_image());
+                self.images.insert(call.query["repo"].clone(), node_image());
                 json_answer(200, &json!({"status": "sha256:0123"}))
             }
             ("POST", "create") => {

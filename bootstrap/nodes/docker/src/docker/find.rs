@@ -6,10 +6,10 @@ use serde_json::json;
 use system_containers::Image;
 use tokio::io::AsyncReadExt;
 
+use super::Docker;
 use crate::api::{ImageInspected, Listed, Made};
+use crate::body::LABEL_OWNER;
 use crate::client::{Sent, quoted, unless_missing};
-use crate::docker::Docker;
-use crate::docker::body::LABEL_OWNER;
 use crate::limits;
 
 /// Label of a container that only shows the files of an image.

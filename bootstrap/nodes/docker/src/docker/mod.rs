@@ -1,10 +1,12 @@
 //! The daemon as a runtime: its state in this process, and the operations of the trait.
 
-pub mod balancer;
-pub(crate) mod body;
-pub(crate) mod find;
-pub(crate) mod network;
-pub mod preflight;
+mod exec;
+mod facts;
+mod find;
+mod images;
+mod life;
+mod observe;
+mod program;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,11 +21,11 @@ use parking_lot::Mutex;
 use system_containers::{Container, Exec, Exit, Finding, Image, Runtime, Spec, check_name};
 
 use crate::api::{Info, Inspected};
+use crate::balancer::Program;
 use crate::client::Client;
-use crate::docker::balancer::Program;
-use crate::docker::network::Networks;
-use crate::owner;
+use crate::network::Networks;
 use crate::socket::{self, Engine};
+use crate::{body, owner};
 
 /// The usual name of the network: the one of kind, and of Cluster API's Dev provider.
 pub const NETWORK: &str = "kind";
@@ -156,7 +158,7 @@ impl Docker {
 
 impl Runtime for Docker {
     fn preflight(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        preflight::examine(self).boxed()
+        facts::examine(self).boxed()
     }
 
     fn create<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<Container>> {

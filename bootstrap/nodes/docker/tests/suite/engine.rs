@@ -34,7 +34,11 @@ impl Engine {
         let folder = folder.join(if kind == Kind::Docker { "d" } else { "p" });
         fs::create_dir_all(&folder)?;
         let runtime = folder.join("runc");
-        fs::write(&runtime, RUNTIME)?;
+        // Podman starts it without a path.
+        let found = Command::new("sh").args(["-c", "command -v runc"]).output()?;
+        let found = String::from_utf8(found.stdout)?;
+        ensure!(!found.is_empty(), "runc is not installed");
+        fs::write(&runtime, RUNTIME.replace("\"runc\"\n", &format!("{:?}\n", found.trim())))?;
         fs::set_permissions(&runtime, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         let configuration = serde_json::json!({
             "runtimes": {"known": {"path": runtime}}, "default-runtime": "known",
@@ -106,6 +110,14 @@ impl Engine {
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{words:?}: {errors}");
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Removes what a suite that failed has left.
+    pub fn clear(&self) -> Result<()> {
+        for container in self.client(&["ps", "-aq"])?.lines() {
+            self.client(&["rm", "-f", "-v", container])?;
+        }
+        Ok(())
     }
 
     /// Makes the image of a node and returns an archive with it. The daemon does not have it afterwards.

@@ -22,8 +22,8 @@ use crate::engine::Kind;
 
 /// Tells the process that it already runs in the namespaces.
 const HERE: &str = "--here";
-/// The first process of the namespaces. It also reaps processes without a parent.
-const FIRST: &str = "ip link set lo up && sysctl -qw net.ipv4.ip_forward=1 && \"$0\" \"$@\" & wait $!";
+/// The first process of the namespaces. Podman leaves files in folders of the machine. It also reaps processes without a parent.
+const FIRST: &str = "ip link set lo up && for folder in netns containers; do mkdir -p /run/$folder && mount -t tmpfs tmpfs /run/$folder || exit 1; done; sysctl -qw net.ipv4.ip_forward=1 && \"$0\" \"$@\" & wait $!";
 
 fn main() -> Result<()> {
     node_docker::balancer::run_if_started_as_one();

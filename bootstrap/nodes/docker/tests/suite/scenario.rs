@@ -31,6 +31,7 @@ pub async fn run(kind: Kind, folder: &Path) -> Result<()> {
     let mut engine = Engine::new(kind, folder)?;
     engine.start()?;
     engine.answers().await?;
+    engine.clear()?;
     let archive = engine.image()?;
     let data = folder.join("data");
     std::fs::remove_dir_all(&data).ok();
@@ -162,15 +163,18 @@ impl Suite {
     async fn end(&self) -> Result<()> {
         let address = self.found().await?.address;
         self.docker.stop(NODE, Duration::from_secs(20)).await?;
+        self.done("stopped by systemd's signal")?;
         let stopped = self.found().await?;
         ensure!(stopped.state == State::Stopped { code: Some(7), error: None }, "{stopped:?}");
         ensure!(stopped.address == address, "{stopped:?}");
         ensure!(self.docker.start(NODE).await?.address == address, "its address changed");
+        self.done("started again")?;
         self.docker.kill(NODE).await?;
+        self.done("killed")?;
         let killed = self.found().await?;
         ensure!(killed.state == State::Stopped { code: Some(137), error: None }, "{killed:?}");
         self.docker.start(NODE).await?;
-        self.done("stopped by systemd's signal, killed, and started again at the same address")
+        self.done("started again at the same address")
     }
 
     async fn balancer(&self, data: &Path) -> Result<()> {

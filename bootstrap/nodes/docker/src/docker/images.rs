@@ -11,10 +11,10 @@ use serde_json::json;
 use system_containers::{Image, Images, Report};
 use tokio::io::AsyncRead;
 
+use super::Docker;
+use super::find;
 use crate::api::ImageInspected;
 use crate::client::{Sent, quoted, unless_missing};
-use crate::docker::Docker;
-use crate::docker::find;
 use crate::progress::Pull;
 use crate::{limits, progress};
 

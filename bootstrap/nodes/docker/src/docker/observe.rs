@@ -9,12 +9,11 @@ use serde_json::json;
 use system_containers::{Container, State};
 use tokio::io::AsyncReadExt;
 
+use super::Docker;
 use crate::api::{ContainerState, Inspected, Listed};
+use crate::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
 use crate::client::{Sent, quoted, unless_missing};
-use crate::docker::Docker;
-use crate::docker::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
-use crate::docker::network;
-use crate::{frames, limits};
+use crate::{frames, limits, network};
 
 impl Docker {
     /// Returns what the daemon says of a container; `None` if there is none.

@@ -13,8 +13,8 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::api::{Inspected, Listed, Made, Network};
+use crate::body::{LABEL_ADDRESS, LABEL_NETWORK};
 use crate::client::{Client, Sent, is_refused, quoted, unless_missing};
-use crate::docker::body::{LABEL_ADDRESS, LABEL_NETWORK};
 use crate::limits;
 
 /// Label of a network: it was made by this program, and is removed with its last container.

@@ -15,8 +15,8 @@ use serde_json::json;
 use system_containers::{Exec, Exit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
+use super::Docker;
 use crate::api::{Executed, Made};
-use crate::docker::Docker;
 use crate::{frames, limits};
 
 impl Docker {

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use system_containers::{Init, Spec};
 
-/// The path of the program in its image, by which it knows what it is.
-pub const PROGRAM: &str = "/firstlight-node-balancer";
+use crate::balancer::PROGRAM;
+
 /// Label of a container: the data directory that has created it.
 pub(crate) const LABEL_OWNER: &str = "firstlight.dev/data-directory";
 /// Label of a container: its address, which it has whether it runs or not.

@@ -9,13 +9,12 @@ use node_runtime::Order;
 use system_containers::balancer::{FOLDER, STATUS};
 use system_containers::{Container, Init, Spec, State};
 
+use super::Docker;
 use crate::api::{Inspected, Made};
+use crate::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
 use crate::client::{Refused, Sent, is_refused};
-use crate::docker::Docker;
-use crate::docker::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
-use crate::docker::network;
-use crate::limits;
 use crate::socket::Engine;
+use crate::{limits, network};
 
 /// What Docker says of an address in a network that was made without a range.
 const NO_RANGE: &str = "user configured subnets";
@@ -107,7 +106,7 @@ impl Docker {
     /// Waits until a balancer listens.
     async fn listens(&self, name: &str, found: &Inspected) -> Result<()> {
         let target = format!("{FOLDER}/{STATUS}");
-        let mount = found.host_config.mounts.iter().find(|mount| mount.target == target);
+        let mount = found.mounts.iter().find(|mount| mount.destination == target);
         let folder =
             mount.and_then(|mount| mount.source.parent()).context("it has no folder for its status")?;
         let listens = async {

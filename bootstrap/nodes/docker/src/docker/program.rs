@@ -1,12 +1,11 @@
-//! A balancer in a container: its image, which is made of this program, and its process.
+//! The image of balancers, which is made of this program.
 //!
-//! The image has this program, the libraries that it has loaded, and nothing else: a statically linked program needs none. It is imported once
-//! for each build of the program, and removed with the last container that needs it.
+//! It has this program, the libraries that it has loaded, and nothing else: a statically linked program needs none. It is imported once for each
+//! build of the program, and removed with the last container that needs it.
 
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
 use anyhow::{Context, Result};
 use http::Method;
@@ -15,56 +14,28 @@ use metal_images::program::Entry;
 use system_containers::balancer::{CONFIGURATION, FOLDER, STATUS};
 use tar::{Builder, EntryType, Header};
 
+use super::Docker;
 use crate::api::ImageInspected;
-use crate::client::{Sent, unless_missing};
-use crate::docker::Docker;
-use crate::docker::body::PROGRAM;
+use crate::balancer::PROGRAM;
+use crate::client::{Sent, quoted, unless_missing};
 use crate::{limits, progress};
 
-/// The repository of its image.
+/// The repository of the image.
 const REPOSITORY: &str = "localhost/firstlight-balancer";
-
-/// Returns the files that this program needs to run elsewhere ([`metal_images::program::of_this_process`]). The program itself has the given path
-/// there.
-pub type Program = fn(&str) -> Result<Vec<Entry>>;
-
-/// Acts as a balancer if this process was started as one, and does not return then. A program whose balancers run in Docker calls it first
-/// of all.
-pub fn run_if_started_as_one() {
-    if std::env::args_os().next().is_none_or(|name| name != PROGRAM) {
-        return;
-    }
-    let code = match run() {
-        Ok(()) => 0,
-        Err(error) => {
-            writeln!(std::io::stderr(), "{error:#}").ok();
-            1
-        }
-    };
-    std::process::exit(code)
-}
-
-fn run() -> Result<()> {
-    let opened = node_balancer::open(Path::new(FOLDER))?;
-    if rustix::process::geteuid().is_root() {
-        node_runtime::supervisor::renounce()?;
-    }
-    opened.run(|| ())
-}
 
 impl Docker {
     /// Returns the image of balancers, which is made if the daemon does not have it.
     pub(crate) async fn balancer_image(&self) -> Result<String> {
         let _alone = self.makes_program.lock().await;
         let files = (self.program)(PROGRAM)?;
-        let tag = tag(&files)?;
-        let image = format!("{REPOSITORY}:{tag}");
+        let image = format!("{REPOSITORY}:{}", tag(&files)?);
         let found = self.client.get::<ImageInspected>(&format!("/images/{image}/json")).await;
         if unless_missing(found)?.is_some() {
             return Ok(image);
         }
         let archive = node_images::stream(move |out| write(&files, out));
-        let path = format!("/images/create?fromSrc=-&repo={REPOSITORY}&tag={tag}");
+        // Podman takes no tag of its own.
+        let path = format!("/images/create?fromSrc=-&repo={}", quoted(&image));
         let made = async {
             let lines =
                 self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
