@@ -72,19 +72,6 @@ fn machines(text: &str, field: &str) -> Result<String> {
     Ok(format!("{before}docker:\n          {field}\n{after}"))
 }
 
-/// Returns the manifests with another version, and the size that the cluster has then.
-///
-/// # Errors
-/// Those of [`cluster`].
-pub fn upgrade(version: &str) -> Result<String> {
-    let text = cluster(version)?;
-    let (plane, workers) = text.split_once("kind: MachineDeployment").unwrap_or_default();
-    ensure!(!plane.is_empty(), "the example has no MachineDeployment");
-    let plane = replaced(plane, "replicas: 1", "replicas: 3")?;
-    let workers = replaced(workers, "replicas: 1", "replicas: 2")?;
-    Ok(format!("{plane}kind: MachineDeployment{workers}"))
-}
-
 fn replaced(text: &str, from: &str, to: &str) -> Result<String> {
     ensure!(text.contains(from), "the example has no {from:?}");
     Ok(text.replace(from, to))

@@ -10,7 +10,6 @@ use kube::{Client, Config};
 use tokio::sync::oneshot;
 
 use crate::admission::ClusterApiAdmission;
-use crate::backup::JOURNAL;
 use crate::connection::{client, manager_with};
 use crate::controllers::{self, Context, Selection};
 use crate::data_directory::DataDirectory;
@@ -80,8 +79,8 @@ pub struct ControllersOptions {
 pub async fn run(options: &ControllersOptions) -> Result<()> {
     let (client, own_namespace) = match &options.kubeconfig {
         Some(path) => {
-            if let Some(directory) = path.parent().filter(|_| !options.controllers.is_none()) {
-                handed_over::refuse(&directory.join(JOURNAL))?;
+            if !options.controllers.is_none() {
+                handed_over::refuse_source(path)?;
             }
             (client(path).await?, None)
         }

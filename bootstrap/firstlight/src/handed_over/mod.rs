@@ -16,6 +16,9 @@ use crate::options::server::ServerOptions;
 
 pub use state::{PivotState, state};
 
+/// The file of a data directory with the kubeconfig of the cluster into which everything was moved, which the source no longer has.
+pub const TARGET: &str = "pivot-target.kubeconfig";
+
 /// The data in the journal of a pivot that has handed over.
 struct HandedOver {
     /// The name of the target, or its identity if an earlier version wrote the journal.
@@ -80,6 +83,17 @@ pub fn refuse(journal: &Path) -> Result<()> {
          `firstlight pivot --kubeconfig TARGET --to-kubeconfig {directory}/kubeconfig`",
         directory = directory.display()
     );
+}
+
+/// Fails if a kubeconfig is that of a server whose clusters have been handed over. The one of the target, [`TARGET`], lies beside it.
+///
+/// # Errors
+/// The errors of [`refuse`].
+pub fn refuse_source(kubeconfig: &Path) -> Result<()> {
+    match (kubeconfig.parent(), kubeconfig.file_name()) {
+        (Some(directory), Some(name)) if name != TARGET => refuse(&directory.join(JOURNAL)),
+        _ => Ok(()),
+    }
 }
 
 /// Checks the journal before a server starts; with `--start-afresh` the journal is set aside.
@@ -188,6 +202,8 @@ mod tests {
                 "{error}"
             );
         }
+        assert!(refuse_source(&path.join("kubeconfig")).is_err());
+        refuse_source(&path.join(TARGET)).unwrap();
         let back = format!("--to-kubeconfig {}/kubeconfig", path.display());
         assert!(told().contains("--start-afresh") && told().contains(&back), "{}", told());
         journal(path, "one", &[Record::HandedOver, Record::Unpaused, Record::Done]);

@@ -23,8 +23,6 @@ use crate::{handed_over, image, nodes};
 
 /// The value of `--pivot-to` for the cluster that `up` brings up.
 pub(super) const ITSELF: &str = "self";
-/// The file of the data directory with the kubeconfig of this cluster, which the source no longer has at the end of a pivot.
-const KUBECONFIG: &str = "pivot-target.kubeconfig";
 
 /// Returns whether everything moves into the cluster that `up` brings up.
 pub(super) fn is_itself(target: &Path) -> bool {
@@ -39,7 +37,7 @@ pub(super) fn known_target(target: &Path, folder: &Path) -> Result<Option<PathBu
     if !is_itself(target) {
         return Ok(Some(target.to_owned()));
     }
-    let path = folder.join(KUBECONFIG);
+    let path = folder.join(handed_over::TARGET);
     match std::fs::read_to_string(&path) {
         Ok(kept) => {
             Kubeconfig::parse(&kept).with_context(|| path.display().to_string())?;
@@ -75,7 +73,7 @@ pub(super) async fn write_target(clusters: &[Value], client: Client, folder: &Pa
     let value = value.with_context(|| format!("Secret {namespace}/{secret} has no key \"value\""))?;
     let text = String::from_utf8(value.0).with_context(|| format!("Secret {namespace}/{secret}"))?;
     let kubeconfig = Kubeconfig::parse(&text).with_context(|| format!("Secret {namespace}/{secret}"))?;
-    let path = folder.join(KUBECONFIG);
+    let path = folder.join(handed_over::TARGET);
     write_private(&path, kubeconfig.to_yaml()?.as_bytes())?;
     Ok(path)
 }
