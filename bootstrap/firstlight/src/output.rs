@@ -38,6 +38,22 @@ pub fn say(text: &str) -> Result<()> {
     write(terminal::lines(text).as_bytes())
 }
 
+/// Returns rows of cells as a table, each column as wide as its widest cell. What others wrote in a cell stays on its line.
+pub fn table<const N: usize>(head: [&str; N], rows: impl IntoIterator<Item = [String; N]>) -> String {
+    let escaped = rows.into_iter().map(|row| row.map(|cell| terminal::line(&cell).into_owned()));
+    let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(escaped).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    // The last column is not filled up.
+    let widths: Vec<usize> = (0..N - 1).map(width).collect();
+    let mut text = String::new();
+    for row in &rows {
+        row.iter().zip(&widths).for_each(|(cell, width)| text.push_str(&format!("{cell:width$}  ")));
+        text.push_str(&row[N - 1]);
+        text.push('\n');
+    }
+    text
+}
+
 /// Prints text with colours to standard output. Everything in it that others have written must be escaped already.
 ///
 /// # Errors

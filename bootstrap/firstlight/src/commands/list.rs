@@ -14,13 +14,16 @@ use serde::Serialize;
 use crate::connection;
 use crate::data_directory::{DataDirectory, Running};
 use crate::options::OutputOptions;
-use crate::output::{print, say};
+use crate::output::{print, say, table};
 use crate::servers;
 
 /// A server that does not answer within this time is listed without its clusters.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// As many clusters are named in the table.
 const NAMED_CLUSTERS: usize = 3;
+
+/// The columns of the table.
+const HEAD: [&str; 5] = ["NAME", "STATE", "ADDRESS", "CLUSTERS", "DATA DIRECTORY"];
 
 /// Options of `list`.
 #[derive(Debug, Clone, Args)]
@@ -56,7 +59,7 @@ pub async fn run(options: &ListOptions) -> Result<()> {
     match options.output.output {
         Some(output) => print(&servers, output),
         None if servers.is_empty() => say("No servers. `firstlight up` or `firstlight serve` starts one.\n"),
-        None => say(&table(&servers)),
+        None => say(&table(HEAD, servers.iter().map(row))),
     }
 }
 
@@ -91,29 +94,14 @@ async fn clusters(running: &Running) -> Option<Vec<String>> {
     Some(clusters.items.into_iter().map(|cluster| name(cluster.metadata)).collect())
 }
 
-fn table(servers: &[Server]) -> String {
-    let head = ["NAME", "STATE", "ADDRESS", "CLUSTERS", "DATA DIRECTORY"].map(str::to_owned);
-    let row = |server: &Server| {
-        [
-            server.name.clone(),
-            server.state.to_owned(),
-            server.address.clone().unwrap_or_else(|| "-".to_owned()),
-            server.clusters.as_deref().map_or_else(|| "-".to_owned(), named),
-            server.data_directory.display().to_string(),
-        ]
-        .map(|cell| terminal::line(&cell).into_owned())
-    };
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(servers.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..4).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        for (cell, width) in row.iter().zip(&widths) {
-            text.push_str(&format!("{cell:width$}  "));
-        }
-        text.push_str(&format!("{}\n", row[4]));
-    }
-    text
+fn row(server: &Server) -> [String; 5] {
+    [
+        server.name.clone(),
+        server.state.to_owned(),
+        server.address.clone().unwrap_or_else(|| "-".to_owned()),
+        server.clusters.as_deref().map_or_else(|| "-".to_owned(), named),
+        server.data_directory.display().to_string(),
+    ]
 }
 
 /// Returns the first clusters, and how many more there are.

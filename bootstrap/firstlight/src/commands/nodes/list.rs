@@ -12,7 +12,10 @@ use system_containers::{Container, State, Weight};
 use super::ListOptions;
 use crate::data_directory::DataDirectory;
 use crate::nodes::{Choice, Opened, Settings};
-use crate::output::{print, say};
+use crate::output::{print, say, table};
+
+/// The columns of the table.
+const HEAD: [&str; 5] = ["NAME", "CLUSTER", "ROLE", "ADDRESS", "STATE"];
 
 /// A node in the list.
 #[derive(Debug, Serialize)]
@@ -51,7 +54,7 @@ pub(super) async fn run(options: &ListOptions) -> Result<()> {
         None if nodes.is_empty() => say(
             "No nodes. A Cluster whose DevCluster and DevMachines have backend.docker has its nodes here.\n",
         ),
-        None => say(&table(&nodes)),
+        None => say(&table(HEAD, nodes.iter().map(row))),
     }
 }
 
@@ -74,27 +77,12 @@ fn node(container: &Container) -> Node {
     }
 }
 
-fn table(nodes: &[Node]) -> String {
-    let head = ["NAME", "CLUSTER", "ROLE", "ADDRESS", "STATE"].map(str::to_owned);
-    let row = |node: &Node| {
-        let state = match &node.reason {
-            Some(reason) => format!("{}: {reason}", node.state),
-            None => node.state.to_owned(),
-        };
-        [node.name.clone(), node.cluster.clone(), node.role.clone(), node.address.clone(), state]
-            .map(|cell| terminal::line(&cell).into_owned())
+fn row(node: &Node) -> [String; 5] {
+    let state = match &node.reason {
+        Some(reason) => format!("{}: {reason}", node.state),
+        None => node.state.to_owned(),
     };
-    let rows: Vec<[String; 5]> = std::iter::once(head).chain(nodes.iter().map(row)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..4).map(width).collect();
-    let mut text = String::new();
-    for row in &rows {
-        for (cell, width) in row.iter().zip(&widths) {
-            text.push_str(&format!("{cell:width$}  "));
-        }
-        text.push_str(&format!("{}\n", row[4]));
-    }
-    text
+    [node.name.clone(), node.cluster.clone(), node.role.clone(), node.address.clone(), state]
 }
 
 /// Opens what a server of this data directory would run nodes with. If nothing can, this is root's own one, whose findings are the most.
