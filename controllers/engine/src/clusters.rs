@@ -21,6 +21,7 @@ use crate::connection_cause;
 pub use crate::connection_state::Health;
 use crate::connection_state::State;
 use crate::error::{Error, Result};
+use crate::initialization;
 use crate::manager::Manager;
 use crate::network::WorkloadClients;
 use crate::object::{self, Kind, NamespacedName, Request};
@@ -371,9 +372,7 @@ impl Inner {
     }
 
     fn is_initialized(&self, cluster: &NamespacedName) -> bool {
-        let cluster = self.clusters.get(cluster);
-        let status = cluster.as_ref().and_then(|cluster| cluster.status.as_ref()?.initialization.as_ref());
-        status.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
+        self.clusters.get(cluster).is_some_and(|cluster| initialization::has_control_plane(&cluster))
     }
 
     fn connected(&self, cluster: &NamespacedName, connection: &Connection, workload: Workload) {
@@ -451,9 +450,7 @@ fn says_connected(cluster: &Cluster) -> bool {
 }
 
 fn is_provisioned(cluster: &Cluster) -> bool {
-    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-        && !object::uid(cluster).is_empty()
+    initialization::has_infrastructure(cluster) && !object::uid(cluster).is_empty()
 }
 
 /// Requests the API server's root page.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use schemas::cluster::Machine;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
@@ -286,6 +287,18 @@ fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
 /// Returns the requests for these objects.
 pub fn requests_of<'a, K: Kind>(objects: impl IntoIterator<Item = &'a Arc<K>>) -> Vec<Request> {
     objects.into_iter().map(|object| NamespacedName::of(object.as_ref())).collect()
+}
+
+/// Returns the infrastructure objects of the kind `K` that a Machine refers to, or has referred to.
+pub fn infrastructure_requests<K: Kind<DynamicType = ()>>(change: &Change<Machine>) -> Vec<Request> {
+    let reference = |machine: &Arc<Machine>| {
+        let reference = &machine.spec.infrastructure_ref;
+        let is_one = reference.kind == K::kind(&()) && reference.api_group == K::group(&());
+        is_one.then(|| NamespacedName::new(change.name().namespace, reference.name.as_str()))
+    };
+    let mut requests: Vec<Request> = change.objects().filter_map(reference).collect();
+    requests.dedup();
+    requests
 }
 
 /// Returns the owners of `group` and `kind` that the object has, or had before the change.

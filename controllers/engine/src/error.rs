@@ -125,6 +125,11 @@ impl Error {
         if matches!(self, Self::Terminal(_)) { Self::Terminal(text) } else { Self::Failed(text) }
     }
 
+    /// Returns the texts of errors in one line, for a message.
+    pub fn joined(errors: &[&Self]) -> String {
+        errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// Combines several errors into one; `Ok` if there are none.
     pub fn aggregate(mut errors: Vec<Error>) -> Result<()> {
         match errors.len() {

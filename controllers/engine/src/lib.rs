@@ -28,6 +28,7 @@ pub mod external;
 mod failures;
 pub mod finalizer;
 pub mod in_place;
+pub mod initialization;
 pub mod limits;
 pub mod manager;
 pub mod messages;

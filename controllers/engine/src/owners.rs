@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Resource;
 
-use crate::object::{self, Kind};
+use crate::object::{self, Kind, NamespacedName};
 
 /// Returns a reference to `owner` that is not a controller reference.
 pub fn reference<K: Kind>(owner: &K, dynamic: &K::DynamicType) -> OwnerReference {
@@ -45,6 +45,12 @@ pub fn find<'a, K: Resource>(object: &'a K, group: &str, kind: &str) -> Option<&
         .iter()
         .flatten()
         .find(|owner| owner.kind == kind && self::group(owner) == group)
+}
+
+/// Returns the name of the first owner of the kind `O`.
+pub fn named<O: Kind<DynamicType = ()>>(object: &impl Resource) -> Option<NamespacedName> {
+    let owner = find(object, &O::group(&()), &O::kind(&()))?;
+    Some(NamespacedName::new(object.meta().namespace.clone().unwrap_or_default(), owner.name.as_str()))
 }
 
 /// Returns the API group of a reference.

@@ -118,8 +118,7 @@ impl Planned for DevMachinePoolController {
 
     /// Reports the error in the condition `Ready`.
     fn report(dev: &mut DevMachinePool, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(dev, errors, now);
     }
 
     fn observed_generation(dev: &mut DevMachinePool) -> Option<&mut Option<i64>> {

@@ -146,9 +146,7 @@ pub(crate) type Leaves = Box<dyn Fn(&DevMachinePool) -> Option<Left> + Send + Sy
 impl DevMachinePoolController {
     /// Returns the MachinePool that owns a DevMachinePool.
     pub(crate) fn pool_of(&self, dev: &DevMachinePool) -> Option<Arc<MachinePool>> {
-        let namespace = dev.metadata.namespace.clone().unwrap_or_default();
-        let owner = owners::find(dev, MachinePool::GROUP, MachinePool::KIND)?;
-        self.pools.get(&NamespacedName::new(namespace, owner.name.as_str()))
+        self.pools.get(&owners::named::<MachinePool>(dev)?)
     }
 
     /// Returns the Cluster that a MachinePool belongs to.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::object::is_deleting;
-use engine::{finalizer, paused};
+use engine::{finalizer, initialization, paused};
 use schemas::cluster::Machine;
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 
@@ -60,10 +60,8 @@ pub(crate) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 
 /// Returns whether machines can start: the Cluster's infrastructure and the bootstrap data are there.
 fn may_start(observed: &Observed) -> bool {
-    let initialization = observed.cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
     let data = observed.pool.spec.template.spec.bootstrap.data_secret_name.as_deref();
-    initialization.is_some_and(|it| it.infrastructure_provisioned == Some(true))
-        && data.is_some_and(|name| !name.is_empty())
+    initialization::has_infrastructure(&observed.cluster) && data.is_some_and(|name| !name.is_empty())
 }
 
 fn named(new: &DevMachine, name: &str) -> DevMachine {

@@ -12,7 +12,6 @@ pub mod hand_over;
 pub mod machine;
 mod machine_pool;
 mod names;
-mod owner;
 pub mod updates;
 pub mod workload;
 

@@ -5,6 +5,7 @@
 //! nothing is deleted for a deletion that was undone.
 
 use chrono::{DateTime, Utc};
+use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::object::is_deleting;
 use engine::{Action, conditions, deletion_grace};
 use machinery::clock::rfc3339;
@@ -14,7 +15,6 @@ use schemas::deletion_grace::ANNOTATION;
 use super::deletion::Step;
 use super::observe::Observed;
 use super::plan::Plan;
-use super::progress::{is_initialized, is_provisioned};
 use crate::change::{Event, Reference};
 
 /// Returns the step of a deletion that can still be undone; `None` if the Cluster's objects can be deleted.
@@ -70,8 +70,8 @@ fn already_deleted(observed: &Observed) -> Option<String> {
         reference.as_ref().map_or_else(String::new, |reference| reference.kind.clone())
     };
     let parts = [
-        (&observed.infrastructure, kind(&spec.infrastructure_ref), is_provisioned(&observed.cluster)),
-        (&observed.control_plane, kind(&spec.control_plane_ref), is_initialized(&observed.cluster)),
+        (&observed.infrastructure, kind(&spec.infrastructure_ref), has_infrastructure(&observed.cluster)),
+        (&observed.control_plane, kind(&spec.control_plane_ref), has_control_plane(&observed.cluster)),
     ];
     parts.into_iter().find_map(|(part, kind, existed)| match part {
         Reference::Found(object) if is_deleting(object.object.as_ref()) => {

@@ -1,5 +1,6 @@
 //! The rules of the Cluster controller.
 
+use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::{Action, ExternalObject, owners};
@@ -11,10 +12,7 @@ use schemas::meta::ApiEndpoint;
 
 use super::deletion::{self, Deletions};
 use super::observe::Observed;
-use super::progress::{
-    endpoint, has_endpoint, is_control_plane_initialized, is_infrastructure_provisioned, is_initialized,
-    is_provisioned,
-};
+use super::progress::{endpoint, has_endpoint, is_control_plane_initialized, is_infrastructure_provisioned};
 use super::{counters, grace, status, v1beta1};
 use crate::change::{Event, ExternalChange, Reference};
 use crate::contract;
@@ -77,7 +75,7 @@ fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatu
 }
 
 fn infrastructure(plan: &mut Plan, observed: &Observed) {
-    let provisioned = is_provisioned(&plan.cluster);
+    let provisioned = has_infrastructure(&plan.cluster);
     match &observed.infrastructure {
         // A topology is still to make the infrastructure.
         Reference::None if is_deleting(&plan.cluster) || plan.cluster.spec.topology.is_some() => {}
@@ -113,7 +111,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
 }
 
 fn control_plane(plan: &mut Plan, observed: &Observed) {
-    let initialized = is_initialized(&plan.cluster);
+    let initialized = has_control_plane(&plan.cluster);
     match &observed.control_plane {
         Reference::None => {
             let has_node = observed
@@ -238,7 +236,7 @@ fn phase(plan: &mut Plan) {
         "Deleting"
     } else if has_failed(cluster) {
         "Failed"
-    } else if is_provisioned(cluster) && has_endpoint(cluster) {
+    } else if has_infrastructure(cluster) && has_endpoint(cluster) {
         "Provisioned"
     } else if cluster.spec.infrastructure_ref.is_some() || cluster.spec.control_plane_ref.is_some() {
         "Provisioning"

@@ -5,18 +5,6 @@ use schemas::cluster::Cluster;
 
 use crate::contract;
 
-/// Returns whether the infrastructure was provisioned at any time.
-pub(super) fn is_provisioned(cluster: &Cluster) -> bool {
-    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-}
-
-/// Returns whether the control plane was initialized at any time.
-pub(super) fn is_initialized(cluster: &Cluster) -> bool {
-    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.control_plane_initialized == Some(true))
-}
-
 /// Returns whether the control plane's endpoint is known.
 pub(super) fn has_endpoint(cluster: &Cluster) -> bool {
     let endpoint = cluster.spec.control_plane_endpoint.as_ref();

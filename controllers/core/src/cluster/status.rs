@@ -7,6 +7,7 @@ use engine::ExternalObject;
 use engine::conditions::{
     self, FALSE, Fallback, Priority, Reasons, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown, word,
 };
+use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::object::is_deleting;
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
@@ -15,7 +16,7 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Step;
 use super::observe::Observed;
-use super::progress::{is_initialized, is_provisioned, other_endpoint};
+use super::progress::other_endpoint;
 use super::sums;
 use crate::change::Reference;
 use crate::contract::{self, Field};
@@ -106,7 +107,7 @@ fn waits_for_topology(is_deleting: bool) -> &'static str {
 }
 
 fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
-    let (provisioned, found) = (is_provisioned(cluster), observed.infrastructure.found());
+    let (provisioned, found) = (has_infrastructure(cluster), observed.infrastructure.found());
     Provider {
         target: "InfrastructureReady",
         source: "Ready",
@@ -123,7 +124,7 @@ fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
 }
 
 fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition {
-    let (initialized, found) = (is_initialized(cluster), observed.control_plane.found());
+    let (initialized, found) = (has_control_plane(cluster), observed.control_plane.found());
     Provider {
         target: "ControlPlaneAvailable",
         source: "Available",
@@ -153,9 +154,9 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Conditio
         Reference::NotFound | Reference::Failed(_) => {
             is_unknown(TYPE, "InternalError", engine::messages::INTERNAL_ERROR)
         }
-        Reference::Found(_) if is_initialized(cluster) => is_true(TYPE, "Initialized"),
+        Reference::Found(_) if has_control_plane(cluster) => is_true(TYPE, "Initialized"),
         Reference::Found(_) => is_false(TYPE, "NotInitialized", "Control plane not yet initialized"),
-        Reference::None if is_initialized(cluster) => is_true(TYPE, "Initialized"),
+        Reference::None if has_control_plane(cluster) => is_true(TYPE, "Initialized"),
         Reference::None => is_false(
             TYPE,
             "NotInitialized",

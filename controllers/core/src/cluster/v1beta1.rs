@@ -2,6 +2,7 @@
 
 use engine::ExternalObject;
 use engine::conditions::TRUE;
+use engine::initialization::has_control_plane;
 use engine::object::is_deleting;
 use engine::v1beta1::{self, Severity, has, is_false, is_true, mirror, summary};
 use schemas::HasConditions;
@@ -9,7 +10,7 @@ use schemas::cluster::Cluster;
 use schemas::meta::V1Beta1Condition;
 
 use super::observe::Observed;
-use super::progress::{is_control_plane_initialized, is_infrastructure_provisioned, is_initialized};
+use super::progress::{is_control_plane_initialized, is_infrastructure_provisioned};
 use crate::change::Reference;
 
 const INFRASTRUCTURE_READY: &str = "InfrastructureReady";
@@ -101,7 +102,7 @@ fn control_plane_initialized(cluster: &Cluster, observed: &Observed) -> Option<V
         ),
         Reference::NotFound | Reference::Failed(_) => return None,
     };
-    Some(if is_initialized(cluster) {
+    Some(if has_control_plane(cluster) {
         is_true(TYPE)
     } else {
         is_false(TYPE, Severity::Info, reason, message)

@@ -12,6 +12,8 @@ use machinery::clock::rfc3339;
 use schemas::HasConditions;
 use schemas::meta::Condition;
 
+use crate::error::Error;
+
 pub use aggregate::{Source, aggregate};
 pub use merge::{Priority, Reasons, polarity};
 pub use mirror::{Fallback, mirror, read};
@@ -116,6 +118,11 @@ pub fn word(status: bool) -> &'static str {
 pub fn set<K: HasConditions + Resource>(object: &mut K, now: DateTime<Utc>, mut condition: Condition) {
     condition.observed_generation = object.meta().generation.or(condition.observed_generation);
     set_in(object.conditions_mut(), now, condition);
+}
+
+/// Sets `Ready` to `False` because steps have failed.
+pub fn set_not_ready<K: HasConditions + Resource>(object: &mut K, errors: &[&Error], now: DateTime<Utc>) {
+    set(object, now, is_false("Ready", "NotReady", Error::joined(errors)));
 }
 
 /// Like [`set`], for a list of conditions that is not yet part of an object.

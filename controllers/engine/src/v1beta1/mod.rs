@@ -7,7 +7,7 @@ pub mod machines;
 
 use chrono::{DateTime, Utc};
 use machinery::clock::rfc3339;
-use schemas::meta::V1Beta1Condition;
+use schemas::meta::{Condition, V1Beta1Condition};
 use serde_json::Value;
 
 use crate::conditions::{FALSE, TRUE, UNKNOWN};
@@ -59,6 +59,19 @@ pub fn is_unknown(type_: &str, reason: &str, message: impl Into<String>) -> V1Be
         status: UNKNOWN.to_owned(),
         severity: None,
         ..is_false(type_, Severity::Info, reason, message)
+    }
+}
+
+/// Returns the condition of this type that repeats one of `status.conditions`, with its time.
+pub fn repeated(type_: &str, condition: &Condition) -> V1Beta1Condition {
+    let is_true = condition.status == TRUE;
+    V1Beta1Condition {
+        type_: type_.to_owned(),
+        status: condition.status.clone(),
+        last_transition_time: condition.last_transition_time.clone(),
+        reason: (!is_true).then(|| condition.reason.clone()),
+        message: (!is_true).then(|| condition.message.clone()).filter(|message| !message.is_empty()),
+        severity: (!is_true).then(|| format!("{:?}", Severity::Info)),
     }
 }
 

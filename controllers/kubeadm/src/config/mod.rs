@@ -157,7 +157,7 @@ fn matters(change: &Change<Cluster>) -> bool {
         (
             cluster.spec.paused,
             cluster.spec.control_plane_endpoint.clone(),
-            plan::infrastructure_provisioned(cluster),
+            engine::initialization::has_infrastructure(cluster),
             cluster.condition_is_true("ControlPlaneInitialized"),
         )
     };
@@ -245,7 +245,7 @@ impl Planned for ConfigController {
     }
 
     fn report(config: &mut KubeadmConfig, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let text = Error::joined(errors);
         let failed = conditions::is_false(condition::DATA_SECRET_AVAILABLE, "NotAvailable", text);
         conditions::set(config, now, failed);
         let ready = plan::ready(config.conditions());

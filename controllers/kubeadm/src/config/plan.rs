@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary};
-use engine::{object, owners};
+use engine::{initialization, object, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
@@ -79,12 +79,6 @@ impl Plan {
     }
 }
 
-/// Returns whether the cluster's infrastructure is provisioned.
-pub fn infrastructure_provisioned(cluster: &Cluster) -> bool {
-    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|initialization| initialization.infrastructure_provisioned == Some(true))
-}
-
 /// Computes the plan. Pure function.
 pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let (Some(owner), Some(cluster)) = (&observed.owner, &observed.cluster) else {
@@ -93,7 +87,7 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     if object::is_deleting(observed.config.as_ref()) {
         return Plan::of(Step::Wait);
     }
-    if !infrastructure_provisioned(cluster) {
+    if !initialization::has_infrastructure(cluster) {
         return Plan::waiting(
             "Waiting for Cluster status.initialization.infrastructureProvisioned to be true",
         );

@@ -11,8 +11,7 @@ use super::step::Step;
 
 /// Returns what is decided about the cluster's Machines of other owners; `None` if there are none, or if it is too early.
 pub(super) fn plan(observed: &Observed) -> Option<Decision> {
-    let is_early =
-        !crate::config::plan::infrastructure_provisioned(&observed.cluster) || !observed.has_endpoint();
+    let is_early = !engine::initialization::has_infrastructure(&observed.cluster) || !observed.has_endpoint();
     if is_early || !observed.is_mixed() {
         return None;
     }

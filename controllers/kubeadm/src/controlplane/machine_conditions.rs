@@ -26,7 +26,7 @@ const PODS: &[(&str, &str)] = &[
 
 /// Returns why the state of the Machines cannot be read; `None` if the workload cluster is connected.
 pub fn blind(observed: &Observed, now: DateTime<Utc>) -> Option<Blind> {
-    if !crate::config::plan::infrastructure_provisioned(&observed.cluster) {
+    if !engine::initialization::has_infrastructure(&observed.cluster) {
         return Some(Blind::Inspection("Waiting for Cluster status.infrastructureReady to be true"));
     }
     if !observed.is_initialized() {

@@ -62,9 +62,7 @@ pub(super) struct ControlPlaneController {
 impl ControlPlaneController {
     /// Returns the Cluster that owns a control plane.
     pub(super) fn cluster_of(&self, control_plane: &KubeadmControlPlane) -> Option<Arc<Cluster>> {
-        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
-        let owner = owners::find(control_plane, Cluster::GROUP, Cluster::KIND)?;
-        self.clusters.get(&NamespacedName::new(namespace, owner.name.as_str()))
+        self.clusters.get(&owners::named::<Cluster>(control_plane)?)
     }
 
     /// Reads the state on which the plan depends.

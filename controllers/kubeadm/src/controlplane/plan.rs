@@ -104,7 +104,7 @@ fn normal(situation: &Situation<'_>, now: DateTime<Utc>) -> Decision {
     if observed.template == Template::Unowned {
         first.push(Step::OwnTemplate);
     }
-    if !crate::config::plan::infrastructure_provisioned(&observed.cluster) {
+    if !engine::initialization::has_infrastructure(&observed.cluster) {
         return Decision::steps(first);
     }
     let foreign: Vec<Purpose> =

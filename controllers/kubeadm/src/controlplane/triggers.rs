@@ -72,7 +72,7 @@ pub(super) fn cluster_requests(change: &Change<Cluster>) -> Vec<Request> {
             cluster.spec.topology.as_ref().map(|topology| topology.version.clone()),
             object::annotation(cluster, UPGRADE_STEP).map(str::to_owned),
             cluster.status.as_ref().map(|status| status.failure_domains.clone()),
-            crate::config::plan::infrastructure_provisioned(cluster),
+            engine::initialization::has_infrastructure(cluster),
         )
     };
     if change.old.as_deref().map(facts) == change.new.as_deref().map(facts) {

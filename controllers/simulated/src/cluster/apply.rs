@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use engine::object::{annotation, is_deleting};
-use engine::{Action, Error, NamespacedName, Outcome, Result};
+use engine::{Action, Error, NamespacedName, Outcome, Result, owners};
 use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
 use schemas::meta::ApiEndpoint;
@@ -13,7 +13,6 @@ use super::observe::{DevClusterController, Observed, Unserved, port};
 use super::plan::{Plan, Step};
 use crate::hand_over::is_moving;
 use crate::names::{API_SERVER_SILENT, LISTENER};
-use crate::owner::owner_name;
 use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
 
 /// Interval at which an endpoint without a server is looked at again.
@@ -70,7 +69,7 @@ impl DevClusterController {
     /// Starts a paused cluster that ran before this process was started: a pause stops the controller, and not the cluster. One that moves
     /// is left to the mover.
     pub(super) async fn bring_back(&self, dev: &DevCluster, cluster: Option<&Cluster>) -> Result<()> {
-        let (Some(name), Some(cluster)) = (self.cluster_name(dev), cluster) else { return Ok(()) };
+        let (Some(name), Some(cluster)) = (owners::named::<Cluster>(dev), cluster) else { return Ok(()) };
         let port = dev.spec.control_plane_endpoint.as_ref().and_then(port);
         let ran_here = annotation(dev, HAND_OVER) == Some(NEEDED) && port.is_some();
         if !ran_here || is_deleting(dev) || is_moving(cluster) {
@@ -85,15 +84,14 @@ impl DevClusterController {
     pub(super) async fn forget_clusters(&self, namespace: &str) {
         let all = self.objects.in_namespace(namespace);
         let is_named = |cluster: &engine::NamespacedName| {
-            all.iter()
-                .any(|dev| owner_name(dev.as_ref(), "Cluster").as_deref() == Some(cluster.name.as_str()))
+            all.iter().any(|dev| owners::named::<Cluster>(dev.as_ref()).as_ref() == Some(cluster))
         };
         self.backend.retain(namespace, is_named).await;
     }
 
     /// Saves the state of a cluster that is about to be moved, and stops a cluster that was moved.
     pub(super) async fn hand_over(&self, wanted: &mut DevCluster, cluster: Option<&Cluster>) -> Result<()> {
-        let Some(name) = self.cluster_name(wanted) else { return Ok(()) };
+        let Some(name) = owners::named::<Cluster>(wanted) else { return Ok(()) };
         let has = |name: &str| cluster.is_some_and(|cluster| annotation(cluster, name).is_some());
         if has(MOVED_TO) {
             self.backend.remove(&name).await;

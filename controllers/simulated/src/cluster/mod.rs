@@ -13,7 +13,7 @@ use engine::controller::requests_of;
 use engine::object::{is_deleting, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, Objects, Outcome,
-    Planned, Request, Result,
+    Planned, Request, Result, owners,
 };
 use parking_lot::Mutex;
 use schemas::HasConditions;
@@ -22,7 +22,6 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 
 use crate::backend::Backend;
 use crate::names::CLUSTER_FINALIZER;
-use crate::owner::owner_name;
 use crate::workload::part::Part;
 use observe::{DevClusterController, Observed};
 use plan::Plan;
@@ -50,10 +49,8 @@ fn start(manager: &Manager, backend: &Backend) {
         backend: backend.clone(),
         manager: manager.clone(),
     };
-    objects.index(BY_OWNER_NAME, |dev| {
-        let namespace = dev.metadata.namespace.as_deref().unwrap_or_default();
-        owner_name(dev, "Cluster").map(|name| format!("{namespace}/{name}")).into_iter().collect()
-    });
+    objects
+        .index(BY_OWNER_NAME, |dev| owners::named::<Cluster>(dev).iter().map(ToString::to_string).collect());
     let (all, of_machines) = (objects.clone(), objects.clone());
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
@@ -112,7 +109,7 @@ impl Planned for DevClusterController {
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the
     /// reference.
     fn cluster(&self, dev: &Arc<DevCluster>) -> Membership {
-        let Some(name) = self.cluster_name(dev) else { return Membership::Waits };
+        let Some(name) = owners::named::<Cluster>(dev.as_ref()) else { return Membership::Waits };
         self.clusters.get(&name).map_or(Membership::None, Membership::Of)
     }
 
@@ -140,7 +137,6 @@ impl Planned for DevClusterController {
 
     /// Reports the error in the condition `Ready`.
     fn report(dev: &mut DevCluster, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(dev, errors, now);
     }
 }

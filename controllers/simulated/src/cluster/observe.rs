@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Manager, NamespacedName, Objects, Request};
+use engine::{Manager, NamespacedName, Objects, Request, owners};
 use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
@@ -14,7 +14,6 @@ use tokio::time::Instant;
 
 use crate::backend::Backend;
 use crate::machine::observe::has_node;
-use crate::owner::owner_name;
 use crate::workload::part::Part;
 
 /// The controller of DevClusters.
@@ -58,12 +57,6 @@ pub(super) fn port(endpoint: &ApiEndpoint) -> Option<u16> {
 }
 
 impl DevClusterController {
-    /// Returns the name of the Cluster that owns a DevCluster.
-    pub(super) fn cluster_name(&self, dev: &DevCluster) -> Option<NamespacedName> {
-        let namespace = dev.metadata.namespace.clone().unwrap_or_default();
-        Some(NamespacedName::new(namespace, owner_name(dev, "Cluster")?))
-    }
-
     /// Returns what the endpoint of a DevCluster lacks.
     async fn unserved(&self, dev: &DevCluster, cluster: &NamespacedName) -> Option<Unserved> {
         let request = NamespacedName::of(dev);
@@ -95,7 +88,7 @@ impl DevClusterController {
             Some(_) => BTreeSet::new(),
             None => self.objects.all().iter().filter_map(endpoint).collect(),
         };
-        let name = self.cluster_name(&dev)?;
+        let name = owners::named::<Cluster>(dev.as_ref())?;
         let unserved = self.unserved(&dev, &name).await;
         Some(Observed { name, dev, cluster, reserved, unserved })
     }

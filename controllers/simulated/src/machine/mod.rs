@@ -12,6 +12,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::conditions;
 use engine::controller::requests_of;
+use engine::initialization;
 use engine::object::{annotation, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
@@ -98,7 +99,7 @@ fn of_cluster(change: &Change<Cluster>, machines: &Objects<DevMachine>) -> Vec<R
         (
             spec.paused,
             spec.control_plane_endpoint.clone(),
-            observe::is_infrastructure_provisioned(cluster),
+            initialization::has_infrastructure(cluster),
             observe::is_control_plane_initialized(cluster),
         )
     };
@@ -157,7 +158,6 @@ impl Planned for DevMachineController {
 
     /// Reports the error in the condition of the machine.
     fn report(dev: &mut DevMachine, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(dev, errors, now);
     }
 }

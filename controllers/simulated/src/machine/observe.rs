@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use dev_machine_pools::names::KUBERNETES_VERSION;
+use engine::initialization;
 use engine::object::{annotation, is_deleting, label, uid};
-use engine::{Manager, NamespacedName, Objects};
+use engine::{Manager, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::Secret;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
@@ -14,7 +15,6 @@ use super::failures::{Draw, is_draw_due};
 use super::plan::Observed;
 use crate::backend::Backend;
 use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
-use crate::owner::owner_name;
 use crate::workload::Workload;
 use crate::workload::part::Part;
 
@@ -62,7 +62,7 @@ impl Read {
             conditions: self.dev.conditions(),
             control_plane: self.control_plane,
             has_bootstrap_data: self.machine.spec.bootstrap.data_secret_name.is_some(),
-            infrastructure_provisioned: is_infrastructure_provisioned(&self.cluster),
+            infrastructure_provisioned: initialization::has_infrastructure(&self.cluster),
             control_plane_initialized: is_control_plane_initialized(&self.cluster),
             bootstrapped: annotation(self.machine.as_ref(), BOOTSTRAPPED).is_some(),
             annotations: self.dev.metadata.annotations.as_ref(),
@@ -76,12 +76,6 @@ pub(crate) fn has_node(dev: &DevMachine) -> bool {
     dev.spec.backend.in_memory.is_some() && !is_deleting(dev) && dev.condition_is_true(Part::Node.condition())
 }
 
-/// Returns whether the infrastructure of a Cluster is provisioned.
-pub(super) fn is_infrastructure_provisioned(cluster: &Cluster) -> bool {
-    let initialization = cluster.status.as_ref().and_then(|status| status.initialization.as_ref());
-    initialization.is_some_and(|it| it.infrastructure_provisioned == Some(true))
-}
-
 /// Returns whether the control plane of a Cluster is initialized.
 pub(super) fn is_control_plane_initialized(cluster: &Cluster) -> bool {
     cluster.condition_is_true("ControlPlaneInitialized")
@@ -90,8 +84,7 @@ pub(super) fn is_control_plane_initialized(cluster: &Cluster) -> bool {
 impl DevMachineController {
     /// Returns the Machine that owns a DevMachine.
     pub(super) fn machine_of(&self, dev: &DevMachine) -> Option<Arc<Machine>> {
-        let namespace = dev.metadata.namespace.clone().unwrap_or_default();
-        self.machines.get(&NamespacedName::new(namespace, owner_name(dev, "Machine")?))
+        self.machines.get(&owners::named::<Machine>(dev)?)
     }
 
     /// Returns the Cluster that a Machine belongs to.

@@ -93,9 +93,7 @@ impl DataReconciler {
     }
 
     fn machine_of(&self, metal3_machine: &Metal3Machine) -> Option<Arc<Machine>> {
-        let namespace = metal3_machine.metadata.namespace.clone().unwrap_or_default();
-        let owner = owners::find(metal3_machine, Machine::GROUP, Machine::KIND)?;
-        self.machines.get(&NamespacedName::new(namespace, owner.name.as_str()))
+        self.machines.get(&owners::named::<Machine>(metal3_machine)?)
     }
 
     /// Returns the host with this `NAMESPACE/NAME`, if it is in the namespace of the data: otherwise an annotation would be enough to

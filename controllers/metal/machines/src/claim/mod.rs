@@ -143,7 +143,7 @@ impl Planned for HostClaimController {
     }
 
     fn report(object: &mut HostClaim, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let text = Error::joined(errors);
         let has_host = object.status.as_ref().is_some_and(|status| status.bare_metal_host.is_some());
         let condition = match has_host {
             true => conditions::is_false(status::SYNCHRONIZED, status::NOT_SYNCHRONIZED, text.as_str()),

@@ -33,7 +33,7 @@ fn start(manager: &Manager) {
     };
     let owned_by = |objects: &Objects<Metal3Cluster>, cluster: &NamespacedName| {
         let mut owned = objects.in_namespace(&cluster.namespace);
-        owned.retain(|object| owner(object).as_ref() == Some(cluster));
+        owned.retain(|object| owners::named::<Cluster>(object.as_ref()).as_ref() == Some(cluster));
         requests_of(&owned)
     };
     let (of_cluster, of_machine) = (controller.objects.clone(), controller.objects.clone());
@@ -58,12 +58,6 @@ struct Metal3ClusterController {
     manager: Manager,
 }
 
-/// Returns the name of the Cluster that owns a Metal3Cluster.
-fn owner(object: &Metal3Cluster) -> Option<NamespacedName> {
-    let owner = owners::find(object, Cluster::GROUP, Cluster::KIND)?;
-    Some(NamespacedName::new(object.metadata.namespace.clone()?, owner.name.clone()))
-}
-
 impl Planned for Metal3ClusterController {
     type Object = Metal3Cluster;
     type Observed = Observed;
@@ -82,12 +76,13 @@ impl Planned for Metal3ClusterController {
 
     /// Without an owner, the Metal3Cluster waits until the Cluster's controller sets the reference.
     fn cluster(&self, object: &Arc<Metal3Cluster>) -> Membership {
-        let Some(name) = owner(object) else { return Membership::Waits };
+        let Some(name) = owners::named::<Cluster>(object.as_ref()) else { return Membership::Waits };
         self.clusters.get(&name).map_or(Membership::Missing(None), Membership::Of)
     }
 
     async fn has_parts(&self, object: &Arc<Metal3Cluster>) -> bool {
-        owner(object).is_some_and(|cluster| !self.machines.by_cluster(&cluster).is_empty())
+        owners::named::<Cluster>(object.as_ref())
+            .is_some_and(|cluster| !self.machines.by_cluster(&cluster).is_empty())
     }
 
     async fn observe(

@@ -13,7 +13,7 @@ mod status;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::controller::requests_of;
+use engine::controller::{infrastructure_requests, requests_of};
 use engine::object::{annotation, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
@@ -25,7 +25,7 @@ use schemas::infrastructure::{Metal3Data, Metal3Machine};
 use schemas::metal3::BareMetalHost;
 
 use crate::host::became_free;
-use crate::names::{GROUP, HOST, HOST_UUID, MACHINE_FINALIZER};
+use crate::names::{HOST, HOST_UUID, MACHINE_FINALIZER};
 use observe::Metal3MachineController;
 pub(crate) use observe::{BY_CONSUMER, consumer};
 pub use observed::Observed;
@@ -65,7 +65,7 @@ fn start(manager: &Manager) {
     let reconciles = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&controller.objects)
-        .watches(&controller.machines, of_machine)
+        .watches(&controller.machines, infrastructure_requests::<Metal3Machine>)
         .watches(&controller.clusters, move |change| requests_of(&of_cluster.by_cluster(&change.name())))
         .watches(&controller.hosts, move |change| of_host(change, &waiting))
         .watches(&controller.claims, |change| vec![change.name()])
@@ -75,17 +75,6 @@ fn start(manager: &Manager) {
         .reads(&controller.secrets);
     watch_nodes(&controller, &reconciles.queue());
     reconciles.start(Frame::new(controller));
-}
-
-fn of_machine(change: &Change<Machine>) -> Vec<Request> {
-    let reference = |machine: &Machine| {
-        let reference = &machine.spec.infrastructure_ref;
-        let is_ours = reference.kind == Metal3Machine::KIND && reference.api_group == GROUP;
-        is_ours.then(|| NamespacedName::new(change.name().namespace, reference.name.as_str()))
-    };
-    let mut requests: Vec<Request> = change.objects().filter_map(|machine| reference(machine)).collect();
-    requests.dedup();
-    requests
 }
 
 /// Requests the consumer of a host. A host that became available is news for all machines that wait for one.
@@ -188,7 +177,6 @@ impl Planned for Metal3MachineController {
     }
 
     fn report(object: &mut Metal3Machine, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(object, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(object, errors, now);
     }
 }

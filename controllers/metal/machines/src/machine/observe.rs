@@ -46,8 +46,7 @@ pub(crate) fn consumer(host: &BareMetalHost) -> Option<NamespacedName> {
 impl Metal3MachineController {
     /// Returns the Machine that owns a Metal3Machine.
     pub(super) fn machine_of(&self, object: &Metal3Machine) -> Option<Arc<Machine>> {
-        let owner = owners::find(object, Machine::GROUP, Machine::KIND)?;
-        self.machines.get(&NamespacedName::new(object.metadata.namespace.clone()?, owner.name.as_str()))
+        self.machines.get(&owners::named::<Machine>(object)?)
     }
 
     /// Reads the state on which the plan of `object` depends.

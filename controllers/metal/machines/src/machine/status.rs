@@ -1,11 +1,11 @@
 //! The conditions of a Metal3Machine. Pure.
 
 use chrono::{DateTime, Utc};
-use engine::conditions;
 use engine::conditions::{Reasons, Summary, summarize};
+use engine::{conditions, v1beta1};
 use schemas::HasConditions;
 use schemas::infrastructure::Metal3Machine;
-use schemas::meta::{Condition, V1Beta1Condition};
+use schemas::meta::V1Beta1Condition;
 
 /// Whether the machine has a host.
 pub(super) const ASSOCIATED: &str = "AssociateBareMetalHost";
@@ -48,20 +48,10 @@ pub(super) fn summarize_all(object: &mut Metal3Machine, is_deleting: bool, now: 
         ready = conditions::is_false("Ready", "Deleting", ready.message);
     }
     conditions::set(object, now, ready);
-    let older: Vec<V1Beta1Condition> =
-        OLDER.iter().filter_map(|(older, type_)| Some(repeated(older, object.condition(type_)?))).collect();
+    let older: Vec<V1Beta1Condition> = OLDER
+        .iter()
+        .filter_map(|(older, type_)| Some(v1beta1::repeated(older, object.condition(type_)?)))
+        .collect();
     let status = object.status.get_or_insert_default();
     status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default().conditions = older;
-}
-
-fn repeated(type_: &str, condition: &Condition) -> V1Beta1Condition {
-    let is_true = condition.status == conditions::TRUE;
-    V1Beta1Condition {
-        type_: type_.to_owned(),
-        status: condition.status.clone(),
-        last_transition_time: condition.last_transition_time.clone(),
-        reason: (!is_true).then(|| condition.reason.clone()),
-        message: (!is_true).then(|| condition.message.clone()).filter(|message| !message.is_empty()),
-        severity: (!is_true).then(|| "Info".to_owned()),
-    }
 }
