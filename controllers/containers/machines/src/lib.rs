@@ -11,7 +11,6 @@ mod machine;
 mod machine_pool;
 pub mod names;
 mod nodes;
-mod tasks;
 
 use engine::Provider;
 

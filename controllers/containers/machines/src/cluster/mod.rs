@@ -12,14 +12,14 @@ use engine::controller::requests_of;
 use engine::object::label;
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Request, Result, conditions,
+    Objects, Outcome, Planned, Request, Result, conditions, owners,
 };
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 
 use crate::names::CLUSTER_FINALIZER;
 use crate::nodes::Nodes;
-use observe::{DevClusterController, Observed, facts, owner};
+use observe::{DevClusterController, Observed, facts};
 use plan::Plan;
 
 /// The descriptor of the controller.
@@ -52,7 +52,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
 /// Returns the DevClusters of a Cluster.
 fn owned_by(objects: &Objects<DevCluster>, cluster: &NamespacedName) -> Vec<Request> {
     let mut owned = objects.in_namespace(&cluster.namespace);
-    owned.retain(|dev| owner(dev).as_ref() == Some(cluster));
+    owned.retain(|dev| owners::named::<Cluster>(dev.as_ref()).as_ref() == Some(cluster));
     requests_of(&owned)
 }
 
@@ -101,12 +101,12 @@ impl Planned for DevClusterController {
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the
     /// reference.
     fn cluster(&self, dev: &Arc<DevCluster>) -> Membership {
-        let Some(name) = owner(dev) else { return Membership::Waits };
+        let Some(name) = owners::named::<Cluster>(dev.as_ref()) else { return Membership::Waits };
         self.clusters.get(&name).map_or(Membership::Missing(None), Membership::Of)
     }
 
     async fn observe(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Result<Option<Observed>> {
-        Ok(self.read(dev, cluster).await)
+        self.read(dev, cluster).await.map_err(|error| Error::failed(format!("{error:#}")))
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
@@ -119,7 +119,6 @@ impl Planned for DevClusterController {
 
     /// Reports the error in the condition `Ready`.
     fn report(dev: &mut DevCluster, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(dev, errors, now);
     }
 }

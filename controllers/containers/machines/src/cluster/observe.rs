@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use anyhow::Result;
 use engine::object::{is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
 use schemas::cluster::{Cluster, Machine};
@@ -48,16 +49,14 @@ pub(super) struct Member {
     pub goes: bool,
 }
 
-/// Returns the name of the Cluster that owns a DevCluster.
-pub(super) fn owner(dev: &DevCluster) -> Option<NamespacedName> {
-    let owner = owners::find(dev, Cluster::GROUP, Cluster::KIND)?;
-    Some(NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str()))
-}
-
 impl DevClusterController {
     /// Reads the state for the plan of `dev`; `None` if no Cluster owns it.
-    pub(super) async fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
-        let owner = owner(&dev)?;
+    pub(super) async fn read(
+        &self,
+        dev: Arc<DevCluster>,
+        cluster: Option<Arc<Cluster>>,
+    ) -> Result<Option<Observed>> {
+        let Some(owner) = owners::named::<Cluster>(dev.as_ref()) else { return Ok(None) };
         let mut members: Vec<Member> =
             self.dev_machines.by_cluster(&owner).iter().filter_map(|dev| self.member(dev)).collect();
         members.sort();
@@ -68,29 +67,30 @@ impl DevClusterController {
             (LABEL_NAME, dev.metadata.name.as_deref().unwrap_or_default()),
         ];
         let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect();
-        let balancer = self.balancer_name(&owner, &labels).await;
-        Some(Observed { balancer, labels, members, cluster, dev })
+        let balancer = self.balancer_name(&owner, &labels).await?;
+        Ok(Some(Observed { balancer, labels, members, cluster, dev }))
     }
 
     /// Returns the name of the load balancer of a Cluster: that which it has, or another one if a Cluster of another namespace has the first.
-    async fn balancer_name(&self, cluster: &NamespacedName, labels: &BTreeMap<String, String>) -> String {
+    async fn balancer_name(
+        &self,
+        cluster: &NamespacedName,
+        labels: &BTreeMap<String, String>,
+    ) -> Result<String> {
         let first = container_name::of_balancer(&cluster.name);
         let second = container_name::other(&first, &cluster.namespace);
-        let Ok(parts) = self.nodes.parts().await else { return first };
-        let is_own = async |name: &str| {
-            let found = parts.runtime.inspect(name).await.ok().flatten();
-            found.map(|found| found.labels == *labels)
+        let Ok(parts) = self.nodes.parts().await else { return Ok(first) };
+        let is_own = async |name: &str| -> Result<Option<bool>> {
+            Ok(parts.runtime.inspect(name).await?.map(|found| found.labels == *labels))
         };
-        match container_name::is_second(is_own(&first).await, is_own(&second).await) {
-            true => second,
-            false => first,
+        match container_name::is_second(is_own(&first).await?, is_own(&second).await?) {
+            true => Ok(second),
+            false => Ok(first),
         }
     }
 
     fn member(&self, dev: &Arc<DevMachine>) -> Option<Member> {
-        let owner = owners::find(dev.as_ref(), Machine::GROUP, Machine::KIND)?;
-        let key = NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str());
-        let machine = self.machines.get(&key)?;
+        let machine = self.machines.get(&owners::named::<Machine>(dev.as_ref())?)?;
         label(machine.as_ref(), engine_names::CONTROL_PLANE)?;
         let addresses = &dev.status.as_ref()?.addresses;
         let of = |type_: &str| addresses.iter().find(|address| address.type_ == type_);

@@ -1,6 +1,6 @@
 //! Carries out the plan of a DevMachine.
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use engine::object::{is_deleting, uid};
 use engine::{Error, NamespacedName, Outcome, Result, finalizer};
 use k8s_openapi::api::core::v1::Node;
@@ -8,12 +8,12 @@ use node_bootstrap::Place;
 use schemas::infrastructure::DevMachine;
 
 use super::observe::DevMachineController;
-use super::observed::{NodeState, Observed};
+use super::observed::{Data, NodeState, Observed};
 use super::plan::Plan;
 use super::steps::{self, Done, Step};
+use super::tasks::Say;
 use super::{data, plan};
 use crate::names::MACHINE_FINALIZER;
-use crate::tasks::Say;
 
 impl DevMachineController {
     /// Carries out the plan. The container is removed before the DevMachine loses its finalizer.
@@ -50,18 +50,9 @@ impl DevMachineController {
             clock: self.manager.clock().clone(),
             container: observed.container.as_ref().map(|container| container.name.clone()),
             observed: observed.clone(),
-            bootstrap: match step {
-                Step::Bootstrap => self.bootstrap_of(observed),
-                _ => None,
-            },
         };
         let done = step.clone();
         self.tasks.start(uid(observed.dev.as_ref()), &observed.name, step, move |say| work.run(done, say));
-    }
-
-    fn bootstrap_of(&self, observed: &Observed) -> Option<node_bootstrap::Bootstrap> {
-        let host = &observed.container.as_ref()?.name;
-        self.bootstrap(&observed.name, observed.secret()?, host).ok()
     }
 
     async fn write_node(&self, observed: &Observed, wanted: &Node) -> Result<()> {
@@ -79,7 +70,6 @@ struct Work {
     clock: machinery::clock::Clock,
     container: Option<String>,
     observed: Observed,
-    bootstrap: Option<node_bootstrap::Bootstrap>,
 }
 
 impl Work {
@@ -106,8 +96,9 @@ impl Work {
 
     /// Returns the script of the bootstrap.
     fn script(&self, has_cgroups_v1: bool) -> anyhow::Result<String> {
-        let bootstrap = self.bootstrap.clone().context("the bootstrap data is gone")?;
-        let adapted = bootstrap.adapt(data::options(has_cgroups_v1, self.observed.version()))?;
+        let Data::Usable(bootstrap) = &self.observed.data else { bail!("the bootstrap data cannot be used") };
+        let adapted =
+            bootstrap.as_ref().clone().adapt(data::options(has_cgroups_v1, self.observed.version()))?;
         let limit = data::time_limit(&self.observed.dev);
         Ok(node_bootstrap::script(&adapted, &Place::default(), limit)?)
     }

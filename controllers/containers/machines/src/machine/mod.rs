@@ -9,11 +9,12 @@ mod observed;
 mod plan;
 mod status;
 mod steps;
+mod tasks;
 
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::controller::requests_of;
+use engine::controller::{infrastructure_requests, requests_of};
 use engine::object::label;
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
@@ -25,11 +26,11 @@ use schemas::infrastructure::DevMachine;
 
 use crate::names::MACHINE_FINALIZER;
 use crate::nodes::Nodes;
-use crate::tasks::Tasks;
 use observe::DevMachineController;
 use observed::Observed;
 use plan::Plan;
 pub use steps::import;
+use tasks::Tasks;
 
 /// Number of DevMachines that are reconciled at the same time.
 const CONCURRENCY: usize = 32;
@@ -50,7 +51,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
     let running = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&objects)
-        .watches(&machines, of_machine)
+        .watches(&machines, infrastructure_requests::<DevMachine>)
         .watches(&pools, move |change| of_pool(change, &in_pool))
         .watches(&clusters, move |change: &Change<Cluster>| {
             requests_of(&of_cluster.by_cluster(&change.name()))
@@ -68,17 +69,6 @@ fn start(manager: &Manager, nodes: &Nodes) {
     };
     watch_nodes(&controller, &running.queue());
     running.start(Frame::new(controller));
-}
-
-fn of_machine(change: &Change<Machine>) -> Vec<Request> {
-    let reference = |machine: &Arc<Machine>| {
-        let reference = &machine.spec.infrastructure_ref;
-        let is_ours = reference.kind == DevMachine::KIND && reference.api_group == DevMachine::GROUP;
-        is_ours.then(|| NamespacedName::new(change.name().namespace, reference.name.as_str()))
-    };
-    let mut requests: Vec<Request> = change.objects().filter_map(reference).collect();
-    requests.dedup();
-    requests
 }
 
 /// Requests the machines of a MachinePool of which something changed that they take from it.
@@ -175,7 +165,6 @@ impl Planned for DevMachineController {
     }
 
     fn report(dev: &mut DevMachine, errors: &[&Error], now: DateTime<Utc>) {
-        let text = errors.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        conditions::set(dev, now, conditions::is_false("Ready", "NotReady", text));
+        conditions::set_not_ready(dev, errors, now);
     }
 }

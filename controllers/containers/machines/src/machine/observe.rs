@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use engine::object::{is_deleting, label, uid};
-use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
+use engine::object::{is_deleting, uid};
+use engine::{Manager, NamespacedName, Objects, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 use system_containers::Container;
 
-use super::observed::{Data, NodeState, Observed, secret, version};
-use super::steps::{self, Done, Step, Wanted};
+use super::observed::{Data, NodeState, Observed, is_control_plane, secret, version};
+use super::steps::{self, Wanted};
+use super::tasks::Tasks;
 use super::{data, failure_domain, status};
 use crate::container_name;
 use crate::names::{
@@ -21,7 +22,6 @@ use crate::names::{
     LABEL_ROLE, LABEL_UID, PROVIDER_ID, WORKER_ROLE,
 };
 use crate::nodes::{Nodes, Parts};
-use crate::tasks::Tasks;
 
 /// The controller of DevMachines.
 pub(super) struct DevMachineController {
@@ -30,7 +30,7 @@ pub(super) struct DevMachineController {
     pub pools: Objects<MachinePool>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
-    pub tasks: Tasks<Step, Done>,
+    pub tasks: Tasks,
     pub nodes: Nodes,
     pub manager: Manager,
 }
@@ -38,14 +38,12 @@ pub(super) struct DevMachineController {
 impl DevMachineController {
     /// Returns the Machine that owns a DevMachine.
     pub(super) fn machine_of(&self, dev: &DevMachine) -> Option<Arc<Machine>> {
-        let owner = owners::find(dev, Machine::GROUP, Machine::KIND)?;
-        self.machines.get(&NamespacedName::new(dev.metadata.namespace.clone()?, owner.name.as_str()))
+        self.machines.get(&owners::named::<Machine>(dev)?)
     }
 
     /// Returns the MachinePool that controls a Machine.
     fn pool_of(&self, machine: &Machine) -> Option<Arc<MachinePool>> {
-        let owner = owners::find(machine, MachinePool::GROUP, MachinePool::KIND)?;
-        self.pools.get(&NamespacedName::new(machine.metadata.namespace.clone()?, owner.name.as_str()))
+        self.pools.get(&owners::named::<MachinePool>(machine)?)
     }
 
     /// Reads the state on which the plan of `dev` depends.
@@ -113,24 +111,14 @@ impl DevMachineController {
 
     fn data(&self, dev: &DevMachine, name: &NamespacedName, secret: Option<&str>, host: &str) -> Data {
         if dev.condition_is_true(status::BOOTSTRAP) {
-            return Data::Usable;
+            return Data::Used;
         }
         let Some(secret) = secret else { return Data::Unnamed };
-        match self.bootstrap(name, secret, host) {
-            Ok(_) => Data::Usable,
+        let key = NamespacedName::new(name.namespace.as_str(), secret);
+        match data::read(self.secrets.get(&key).as_deref(), &key, host) {
+            Ok(bootstrap) => Data::Usable(Arc::new(bootstrap)),
             Err(error) => Data::Unusable(format!("{error:#}")),
         }
-    }
-
-    /// Reads bootstrap data.
-    pub(super) fn bootstrap(
-        &self,
-        name: &NamespacedName,
-        secret: &str,
-        host: &str,
-    ) -> Result<node_bootstrap::Bootstrap> {
-        let key = NamespacedName::new(name.namespace.as_str(), secret);
-        data::read(self.secrets.get(&key).as_deref(), &key, host)
     }
 
     fn node(&self, cluster: Option<&Cluster>, name: &str) -> NodeState {
@@ -177,8 +165,7 @@ fn wanted(
 ) -> Wanted {
     let cluster = cluster.and_then(|cluster| cluster.metadata.name.as_deref()).unwrap_or_default();
     let machine_name = machine.and_then(|machine| machine.metadata.name.as_deref()).unwrap_or(&name.name);
-    let is_control_plane =
-        machine.is_some_and(|machine| label(machine, engine_names::CONTROL_PLANE).is_some());
+    let is_control_plane = is_control_plane(machine);
     let role = if is_control_plane { CONTROL_PLANE_ROLE } else { WORKER_ROLE };
     let mut labels: BTreeMap<String, String> = [
         (LABEL_CLUSTER, cluster),

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use engine::NamespacedName;
 use engine::object::label;
+use engine::{NamespacedName, initialization};
 use k8s_openapi::api::core::v1::Node;
+use node_bootstrap::Bootstrap;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
-use super::steps::{Done, Step, Wanted};
-use crate::tasks::Progress;
+use super::steps::Wanted;
+use super::tasks::Progress;
 
 /// The state on which the plan of a DevMachine depends.
 #[derive(Clone)]
@@ -39,7 +40,7 @@ pub(crate) struct Observed {
     /// Images that each new node gets.
     pub preload: Vec<String>,
     /// What is known of its steps.
-    pub progress: Progress<Step, Done>,
+    pub progress: Progress,
     /// Its bootstrap data.
     pub data: Data,
     /// Its Node.
@@ -51,10 +52,12 @@ pub(crate) struct Observed {
 pub(crate) enum Data {
     /// The Machine names no Secret yet.
     Unnamed,
-    /// They are there, and can be used.
-    Usable,
+    /// They can be used.
+    Usable(Arc<Bootstrap>),
     /// They cannot be used, for this reason.
     Unusable(String),
+    /// The bootstrap has succeeded, and nobody needs them any more.
+    Used,
 }
 
 /// The Node of a machine in its workload cluster.
@@ -69,11 +72,6 @@ pub(crate) enum NodeState {
 }
 
 impl Observed {
-    /// Returns the name of the Secret with its bootstrap data.
-    pub fn secret(&self) -> Option<&str> {
-        secret(self.machine.as_deref(), self.pool.as_deref())
-    }
-
     /// Returns the Kubernetes version of its Node.
     pub fn version(&self) -> Option<&str> {
         version(self.machine.as_deref(), self.pool.as_deref())
@@ -81,15 +79,12 @@ impl Observed {
 
     /// Returns whether it is a machine of the control plane.
     pub fn is_control_plane(&self) -> bool {
-        let machine = self.machine.as_deref();
-        machine.is_some_and(|machine| label(machine, engine::names::CONTROL_PLANE).is_some())
+        is_control_plane(self.machine.as_deref())
     }
 
     /// Returns whether the infrastructure of the Cluster is there.
     pub fn has_infrastructure(&self) -> bool {
-        let status = self.cluster.as_ref().and_then(|cluster| cluster.status.as_ref());
-        let initialization = status.and_then(|status| status.initialization.as_ref());
-        initialization.is_some_and(|it| it.infrastructure_provisioned == Some(true))
+        self.cluster.as_ref().is_some_and(|cluster| initialization::has_infrastructure(cluster))
     }
 
     /// Returns whether the control plane of the Cluster is initialized.
@@ -108,6 +103,11 @@ impl Observed {
         let status = self.dev.status.as_ref().and_then(|status| status.initialization.as_ref());
         self.dev.spec.provider_id.is_some() && status.is_some_and(|it| it.provisioned == Some(true))
     }
+}
+
+/// Returns whether a Machine is one of the control plane.
+pub(super) fn is_control_plane(machine: Option<&Machine>) -> bool {
+    machine.is_some_and(|machine| label(machine, engine::names::CONTROL_PLANE).is_some())
 }
 
 /// Returns the name of the Secret with the bootstrap data of a machine. The machines of a pool share that of the MachinePool, and an empty

@@ -15,9 +15,9 @@ use super::node;
 use super::observed::{Data, NodeState, Observed};
 use super::status::{self, BOOTSTRAP, CONTAINER, GROUPS, IMAGES};
 use super::steps::{Done, Step};
+use super::tasks::until;
 use crate::limits;
 use crate::names::{MACHINE_FINALIZER, PROVIDER_ID};
-use crate::tasks::until;
 
 /// The plan for a DevMachine.
 #[derive(Debug)]
@@ -221,12 +221,13 @@ impl Planner<'_> {
             // The data of a machine that was moved may be gone, and its bootstrap has begun long ago.
             Data::Unusable(why) => self.wait(BOOTSTRAP, "InvalidBootstrapData", why.as_str()),
             Data::Unnamed => self.wait(BOOTSTRAP, "WaitingForBootstrapData", ""),
+            Data::Used => Some(()),
             // It is final, and only read again.
-            Data::Usable if was.is_some_and(|was| was.reason == "Failed") => {
+            Data::Usable(_) if was.is_some_and(|was| was.reason == "Failed") => {
                 self.plan.step = Some(Step::Bootstrap).filter(|_| observed.progress.running.is_none());
                 None
             }
-            Data::Usable => self.step(Step::Bootstrap, BOOTSTRAP, "Running bootstrap command".to_owned()),
+            Data::Usable(_) => self.step(Step::Bootstrap, BOOTSTRAP, "Running bootstrap command".to_owned()),
         }
     }
 

@@ -14,7 +14,7 @@ use system_containers::{Container, Image, State};
 
 use super::*;
 use crate::machine::steps::Wanted;
-use crate::tasks::Progress;
+use crate::machine::tasks::Progress;
 
 const NAME: &str = "first-cp-1";
 
@@ -83,7 +83,7 @@ fn new() -> Observed {
         image: Ok("kindest/node:v1.36.3".to_owned()),
         preload: Vec::new(),
         progress: Progress::default(),
-        data: Data::Usable,
+        data: Data::Usable(Arc::default()),
         node: NodeState::NotConnected,
     }
 }
@@ -218,7 +218,7 @@ fn a_step_that_runs_or_has_failed_is_told_and_not_begun_again() {
     assert_eq!(plan_of_running.step, None);
     let failed = |again: i64| {
         let mut observed = new();
-        observed.progress.failed = Some(crate::tasks::Failed {
+        observed.progress.failed = Some(crate::machine::tasks::Failed {
             step: image_step(),
             error: "no route".to_owned(),
             again: now() + TimeDelta::seconds(again),

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary, summarize};
+use engine::v1beta1;
 use schemas::HasConditions;
 use schemas::infrastructure::DevMachine;
 use schemas::meta::V1Beta1Condition;
@@ -34,20 +35,10 @@ pub(super) fn summarize_all(dev: &mut DevMachine, is_deleting: bool, now: DateTi
         ready = conditions::is_false("Ready", "Deleting", ready.message);
     }
     conditions::set(dev, now, ready);
-    let older: Vec<V1Beta1Condition> =
-        ["Ready", CONTAINER].iter().filter_map(|type_| dev.condition(type_).map(repeated)).collect();
+    let older: Vec<V1Beta1Condition> = ["Ready", CONTAINER]
+        .iter()
+        .filter_map(|type_| Some(v1beta1::repeated(type_, dev.condition(type_)?)))
+        .collect();
     let status = dev.status.get_or_insert_default();
     status.deprecated.get_or_insert_default().v1beta1.get_or_insert_default().conditions = older;
-}
-
-fn repeated(condition: &schemas::meta::Condition) -> V1Beta1Condition {
-    let is_true = condition.status == conditions::TRUE;
-    V1Beta1Condition {
-        type_: condition.type_.clone(),
-        status: condition.status.clone(),
-        last_transition_time: condition.last_transition_time.clone(),
-        reason: (!is_true).then(|| condition.reason.clone()),
-        message: (!is_true).then(|| condition.message.clone()).filter(|message| !message.is_empty()),
-        severity: (!is_true).then(|| "Info".to_owned()),
-    }
 }

@@ -9,9 +9,9 @@ use machinery::clock::Clock;
 use node_bootstrap::{Outcome, Place, Report};
 use system_containers::{Container, Exit, Image, Images, Mount, Runtime, Spec, State, run};
 
+use super::tasks::Say;
 use crate::limits;
 use crate::nodes::Parts;
-use crate::tasks::Say;
 
 /// A step that brings up a machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,8 +54,7 @@ pub(crate) struct Wanted {
 
 /// Finds an image.
 pub(super) async fn image(parts: &Parts, name: &str, say: Say) -> Result<Done> {
-    let report = |text: &str| say.say(text);
-    parts.images.find(name, &report).await.map(Done::Image)
+    parts.images.find(name, say.as_ref()).await.map(Done::Image)
 }
 
 /// Creates and starts a container. One of this name that does not run is removed before: it was never a node.
@@ -151,7 +150,7 @@ pub(super) async fn bootstrap(
         let report = status(parts, name, &place).await?;
         match &report.outcome {
             Outcome::NotStarted => begin(parts, name, &place, script).await?,
-            Outcome::Running(_) => say.say(&report.outcome.message()),
+            Outcome::Running(_) => say(&report.outcome.message()),
             _ => return Ok(Done::Bootstrap(report)),
         }
         clock.sleep(limits::LOOK).await;

@@ -9,26 +9,27 @@ use engine::{Manager, Queue, Request};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 
+use super::steps::{Done, Step};
 use crate::limits;
 
 /// What is known of the tasks of a machine. It is in memory only: after a restart each step looks at what is there first.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Progress<S, R> {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Progress {
     /// The step that runs.
-    pub running: Option<S>,
+    pub running: Option<Step>,
     /// What it has said last.
     pub said: String,
     /// The steps that have succeeded, each with its result.
-    pub done: BTreeMap<S, R>,
+    pub done: BTreeMap<Step, Done>,
     /// The last step that failed.
-    pub failed: Option<Failed<S>>,
+    pub failed: Option<Failed>,
 }
 
 /// A step that failed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Failed<S> {
+pub(crate) struct Failed {
     /// The step.
-    pub step: S,
+    pub step: Step,
     /// Why.
     pub error: String,
     /// When it is tried again.
@@ -37,65 +38,42 @@ pub(crate) struct Failed<S> {
     pub times: u32,
 }
 
-impl<S, R> Default for Progress<S, R> {
-    fn default() -> Self {
-        Self { running: None, said: String::new(), done: BTreeMap::new(), failed: None }
-    }
-}
-
-impl<S: PartialEq, R> Progress<S, R> {
+impl Progress {
     /// Returns the failure of this step, if it was the last one.
-    pub fn failure(&self, step: &S) -> Option<&Failed<S>> {
+    pub fn failure(&self, step: &Step) -> Option<&Failed> {
         self.failed.as_ref().filter(|failed| failed.step == *step)
     }
 }
 
 /// The tasks of all machines, by the UIDs of their objects. Cheap to clone.
-pub(crate) struct Tasks<S, R>(Arc<Inner<S, R>>);
+#[derive(Clone)]
+pub(super) struct Tasks(Arc<Inner>);
 
-impl<S, R> Clone for Tasks<S, R> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-struct Inner<S, R> {
+struct Inner {
     manager: Manager,
     queue: Arc<Queue>,
-    machines: Mutex<BTreeMap<String, Entry<S, R>>>,
+    machines: Mutex<BTreeMap<String, Entry>>,
 }
 
-struct Entry<S, R> {
+struct Entry {
     request: Request,
     /// What the results of the steps belong to. They are forgotten when it changes.
     of: String,
-    progress: Progress<S, R>,
+    progress: Progress,
     task: Option<JoinHandle<()>>,
 }
 
-/// Says how far a step is.
-#[derive(Clone)]
-pub(crate) struct Say(Arc<dyn Fn(&str) + Send + Sync>);
+/// Is told how far a step is, in a few words.
+pub(super) type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
-impl Say {
-    /// Says how far the step is, in a few words.
-    pub fn say(&self, text: &str) {
-        (self.0)(text);
-    }
-}
-
-impl<S, R> Tasks<S, R>
-where
-    S: Clone + Ord + Send + 'static,
-    R: Clone + Send + 'static,
-{
+impl Tasks {
     /// Creates the tasks of the machines that `queue` reconciles.
     pub fn new(manager: &Manager, queue: Arc<Queue>) -> Self {
         Self(Arc::new(Inner { manager: manager.clone(), queue, machines: Mutex::default() }))
     }
 
     /// Returns what is known of a machine. `of` is what its results belong to: a start of its container.
-    pub fn progress(&self, uid: &str, of: &str) -> Progress<S, R> {
+    pub fn progress(&self, uid: &str, of: &str) -> Progress {
         let mut machines = self.0.machines.lock();
         let Some(entry) = machines.get_mut(uid) else { return Progress::default() };
         if entry.of != of && entry.progress.running.is_none() {
@@ -106,9 +84,9 @@ where
     }
 
     /// Starts a step of a machine, unless one runs.
-    pub fn start<F>(&self, uid: &str, request: &Request, step: S, work: impl FnOnce(Say) -> F)
+    pub fn start<F>(&self, uid: &str, request: &Request, step: Step, work: impl FnOnce(Say) -> F)
     where
-        F: Future<Output = anyhow::Result<R>> + Send + 'static,
+        F: Future<Output = anyhow::Result<Done>> + Send + 'static,
     {
         let mut machines = self.0.machines.lock();
         let entry = machines.entry(uid.to_owned()).or_insert_with(|| Entry {
@@ -123,8 +101,7 @@ where
         entry.progress.running = Some(step.clone());
         entry.progress.said.clear();
         let (tasks, key) = (self.clone(), uid.to_owned());
-        let say = Say(Arc::new(move |text| tasks.said(&key, text)));
-        let work = work(say);
+        let work = work(Arc::new(move |text| tasks.said(&key, text)));
         let (tasks, key) = (self.clone(), uid.to_owned());
         entry.task = Some(self.0.manager.spawn(async move {
             let result = work.await;
@@ -164,7 +141,7 @@ where
         self.0.queue.add(entry.request.clone());
     }
 
-    fn ended(&self, uid: &str, step: S, result: anyhow::Result<R>) {
+    fn ended(&self, uid: &str, step: Step, result: anyhow::Result<Done>) {
         let mut machines = self.0.machines.lock();
         let Some(entry) = machines.get_mut(uid) else { return };
         entry.task = None;
@@ -189,7 +166,7 @@ where
 }
 
 /// Returns the time until `again`.
-pub(crate) fn until(again: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
+pub(super) fn until(again: DateTime<Utc>, now: DateTime<Utc>) -> Duration {
     (again - now).to_std().unwrap_or_default()
 }
 
