@@ -32,18 +32,35 @@ impl Bench {
         unit: &str,
         measure: impl AsyncFn(&Self) -> Result<f64>,
     ) -> Result<()> {
-        if !name.contains(&self.only) {
+        self.figures(&[(name, unit)], async |bench| Ok(vec![measure(bench).await?])).await
+    }
+
+    /// Prints the medians of several figures that `measure` returns together in each round. Each has a name and a unit.
+    ///
+    /// # Errors
+    /// Returns the error of the first round that fails.
+    pub async fn figures(
+        &self,
+        names: &[(&str, &str)],
+        measure: impl AsyncFn(&Self) -> Result<Vec<f64>>,
+    ) -> Result<()> {
+        if !names.iter().any(|(name, _)| name.contains(&self.only)) {
             return Ok(());
         }
-        let mut values = Vec::new();
+        let mut rounds = Vec::new();
         for _ in 0..self.rounds {
-            values.push(measure(self).await?);
+            rounds.push(measure(self).await?);
         }
-        values.sort_by(f64::total_cmp);
-        let median = values.get(values.len() / 2).copied().unwrap_or_default();
-        let (low, high) =
-            (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
-        print(&format!("| {name} | {median:.3} {unit} | {low:.3}–{high:.3} |"));
+        for (index, (name, unit)) in
+            names.iter().enumerate().filter(|(_, (name, _))| name.contains(&self.only))
+        {
+            let mut values: Vec<f64> = rounds.iter().filter_map(|round| round.get(index).copied()).collect();
+            values.sort_by(f64::total_cmp);
+            let median = values.get(values.len() / 2).copied().unwrap_or_default();
+            let (low, high) =
+                (values.first().copied().unwrap_or_default(), values.last().copied().unwrap_or_default());
+            print(&format!("| {name} | {median:.3} {unit} | {low:.3}–{high:.3} |"));
+        }
         Ok(())
     }
 }
