@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use futures::FutureExt;
+use futures::future::{BoxFuture, Either};
 use machinery::status::Status;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -41,14 +43,22 @@ impl Aside {
     ///
     /// # Errors
     /// 429 if too much large work is waiting, 504 if it takes too long.
-    pub async fn perform<T: Send>(
+    pub fn perform<T: Send>(
         &self,
         bytes: usize,
         work: impl Future<Output = T> + Send,
-    ) -> Result<T, Status> {
+    ) -> impl Future<Output = Result<T, Status>> + Send {
         if bytes < ASIDE_FROM_BYTES || !has_threads() || is_aside() {
-            return Ok(work.await);
+            return Either::Left(work.map(Ok));
         }
+        // On the heap, because a future has room for all that it may become, and most work is small.
+        Either::Right(self.perform_large(Box::pin(work)))
+    }
+
+    async fn perform_large<T: Send>(
+        &self,
+        work: Pin<Box<impl Future<Output = T> + Send>>,
+    ) -> Result<T, Status> {
         let Some(turns) = &self.0 else { return Ok(blocking(work)) };
         let mut done = None;
         let place = &mut done;

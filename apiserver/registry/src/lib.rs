@@ -51,6 +51,7 @@ pub use kinds::{Subresource, User};
 pub use options::{Housekeeping, Options};
 pub use registry::Registry;
 pub use response::{Deleted, EventType, Item, List, WatchEvent, Written};
+pub use verbs::get::Found;
 pub use verbs::patch::unknown_version;
 pub use verbs::watch::Watch;
 pub use versions::definitions::{Definitions, Served};

@@ -5,7 +5,7 @@ mod continue_token;
 mod create;
 mod delete;
 mod delete_collection;
-mod get;
+pub(crate) mod get;
 mod list;
 pub(crate) mod patch;
 mod preconditions;

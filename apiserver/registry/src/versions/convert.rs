@@ -148,15 +148,6 @@ pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status
 }
 
 impl Registry {
-    /// Returns how many bytes of a stored object have to be converted for clients of `served`; 0 if they get it as it is stored.
-    pub fn converted_bytes(&self, served: &Served, namespace: &str, name: &str) -> usize {
-        if served.definition.built_in && as_stored(served, 0) {
-            return 0;
-        }
-        let entry = self.storage().get(&keys::object(&served.definition, namespace, name));
-        entry.map_or(0, |entry| work(served, entry.revision, entry.value.len()))
-    }
-
     /// Prepares stored objects for clients of `served`. Calls the webhook once for all of them.
     ///
     /// # Errors

@@ -113,7 +113,8 @@ impl Shared {
             Verb::Get => self.get(&asked, served).await,
             Verb::List => self.list(&asked, served, &mut warnings).await,
             Verb::Watch => self.watch(&asked, served, &warnings, seat).await,
-            _ => self.write(&asked, served, body, &mut warnings).await,
+            // On the heap, because each request would have the room that the largest one needs.
+            _ => Box::pin(self.write(&asked, served, body, &mut warnings)).await,
         };
         match result {
             Ok(Reply::Answer(answer, _)) => Ok(Reply::Answer(answer, warnings)),

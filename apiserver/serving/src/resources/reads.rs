@@ -59,16 +59,13 @@ impl Shared {
     pub(crate) async fn get(&self, asked: &Asked<'_>, served: &Served) -> Result<Reply, Status> {
         let media = asked.media(served, false)?;
         let served = &self.shown_as(served, media);
-        let (namespace, name) = (asked.target.namespace(), asked.target.name());
+        let (namespace, name, part) = (asked.target.namespace(), asked.target.name(), asked.target.part());
         let version = asked.query.get("resourceVersion").unwrap_or_default();
-        let is_rewritten = media.is_rewritten() || asked.target.part() == Subresource::Scale;
-        let bytes = if is_rewritten {
-            self.registry.stored_bytes(served, namespace, name)
-        } else {
-            self.registry.converted_bytes(served, namespace, name)
-        };
+        let found = self.registry.find(served, namespace, name, part, version)?;
+        let is_rewritten = media.is_rewritten() || part == Subresource::Scale;
+        let bytes = if is_rewritten { found.stored_bytes() } else { found.converted_bytes() };
         let work = async {
-            let object = self.registry.get(served, namespace, name, asked.target.part(), version).await?;
+            let object = self.registry.found(&found).await?;
             self.show(200, &object, asked, served, media)
         };
         Ok(asked.aside.perform(bytes, work).await??.into())

@@ -1,6 +1,9 @@
 //! Verbs over HTTP: codes, bodies, refusals.
 
 use crate::common::{Harness, WIDGETS, widget};
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
 use serde_json::{Value, json};
 use serving::limits;
 
@@ -327,4 +330,13 @@ async fn field_managers_below_at_and_above_the_limit() {
         let answer = harness.post(&path, &json!({"metadata": {"name": "a"}})).await;
         assert_eq!(answer.code, code, "{size}: {}", answer.text());
     }
+}
+
+/// A future is moved before it runs. It has the size of the largest thing that a request may become.
+#[tokio::test(start_paused = true)]
+async fn a_request_takes_little_memory_before_it_is_answered() {
+    let harness = Harness::new().await;
+    let request = Request::get("/livez").body(Full::<Bytes>::default()).unwrap();
+    let bytes = std::mem::size_of_val(&*harness.server.handle(request));
+    assert!(bytes <= 8 * 1024, "{bytes}");
 }
