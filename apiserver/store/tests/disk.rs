@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc, reason = "helpers of tests")]
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -272,4 +272,26 @@ async fn sled_keeps_what_it_acknowledged() {
     drop(store);
     let after = open().await.unwrap().list(&Prefix::all(), &Page::default());
     assert_eq!((after.revision, after.items), (before.revision, before.items));
+}
+
+/// A program that this process starts has a copy of the descriptor, and of the lock, until it runs.
+#[cfg(feature = "sled")]
+#[test]
+fn sled_waits_for_a_copy_of_its_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let held = DataDirectory::open(directory.path()).unwrap();
+    drop(Sled::open(&held).unwrap());
+    let file = std::fs::File::open(directory.path().join("store.sled/db")).unwrap();
+    file.lock().unwrap();
+    let inode = format!(":{} ", file.metadata().unwrap().ino());
+    let waits = || {
+        let locks = std::fs::read_to_string("/proc/locks").unwrap();
+        locks.lines().any(|line| line.contains("->") && line.contains(&inode))
+    };
+    let opening = std::thread::spawn(move || Sled::open(&held).map(drop));
+    while !opening.is_finished() && !waits() {
+        std::thread::yield_now();
+    }
+    file.unlock().unwrap();
+    opening.join().unwrap().unwrap();
 }

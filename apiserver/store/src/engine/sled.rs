@@ -117,8 +117,17 @@ impl Sled {
 }
 
 fn open(path: &Path) -> Result<::sled::Db, EngineError> {
+    wait_for_lock(&path.join(DATA_FILE))?;
     let config = ::sled::Config::new().path(path).cache_capacity(CACHE_BYTES).flush_every_ms(None);
     config.open().map_err(|error| unusable("open", path, error))
+}
+
+/// Waits until nobody has locked the file, because sled fails otherwise. The lock of the data directory is ours, so that only a store that
+/// was closed just now has it: in a thread of sled, or in a program that this process starts and that has a copy of the descriptor until
+/// it runs.
+fn wait_for_lock(path: &Path) -> Result<(), EngineError> {
+    let Ok(file) = File::open(path) else { return Ok(()) };
+    file.lock().and_then(|()| file.unlock()).map_err(failed("lock", path))
 }
 
 fn create(directory: &DataDirectory, path: &Path) -> Result<(), EngineError> {
