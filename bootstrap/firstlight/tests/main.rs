@@ -12,6 +12,7 @@ mod detach;
 mod diagnostics;
 mod features;
 mod fetched;
+mod generate;
 mod get_kubeconfig;
 mod image;
 mod ipam;

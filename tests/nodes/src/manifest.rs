@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 const EXAMPLE: &str = include_str!("../../../examples/local-cluster.yaml");
 /// The version in the example.
-const VERSION: &str = "version: v1.36.3";
+const VERSION: &str = "version: v1.36.1";
 /// A worker without a Node that is Ready is replaced.
 const HEALTH: &str = r#"---
 apiVersion: cluster.x-k8s.io/v1beta2
