@@ -141,6 +141,16 @@ impl Server {
         run(program.args([node, "--"]).args(command), b"", START).await
     }
 
+    /// Starts a command of `firstlight nodes`, which is killed when it is dropped.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn nodes(&self, words: &[&str]) -> Result<Child> {
+        let mut command = self.command(&[&["nodes"], words].concat());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+        command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))
+    }
+
     /// Returns a kubectl for the server.
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.kubectl, &self.kubeconfig())

@@ -14,6 +14,9 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Calls of a Service, which chooses one of two Pods each time: only in one of 65536 runs they are all answered by the same one.
 const CALLS: usize = 17;
 
+/// The port of each node that leads to the Service.
+pub const NODE_PORT: u16 = 30080;
+
 /// Two Pods, on two nodes, and their Service.
 const WEB: &str = r"
 apiVersion: apps/v1
@@ -38,7 +41,7 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: {name: web}
-spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}
+spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, targetPort: 8080, nodePort: NODE_PORT}]}
 ";
 
 /// Makes the Deployment, and checks that both its Pods answer through the Service from these nodes and, by name, from each Pod.
@@ -51,7 +54,8 @@ pub async fn answers(
     nodes: &[&str],
     in_node: impl AsyncFn(&str, &[&str]) -> Result<String>,
 ) -> Result<()> {
-    kubectl.apply(&WEB.replace("WEB", node_programs::WEB)).await?;
+    let manifest = WEB.replace("WEB", node_programs::WEB).replace("NODE_PORT", &NODE_PORT.to_string());
+    kubectl.apply(&manifest).await?;
     kubectl.wait("rollout status deployment/web", ROLLOUT).await?;
     let address = kubectl.run("get service web -o jsonpath={.spec.clusterIP}").await?;
     let pods = kubectl.run("get pods -l app=web -o name").await?;

@@ -1,5 +1,6 @@
 //! The journey of a user: `firstlight up -f examples/local-cluster.yaml`, and what follows until the cluster is deleted again.
 
+mod forward;
 mod restart;
 
 use std::io::Write as _;
@@ -31,7 +32,8 @@ async fn play(stage: &mut Stage<'_>) -> Result<()> {
         "figure: nodes: from nothing to 1 + 1 Available and CoreDNS 2/2: {seconds:.1} s"
     )?;
     answers(&stage.server, &cluster, &machines::names(&management).await?).await?;
-    stage.steps.done("a Deployment answers through its Service, and by name")?;
+    forward::run(&stage.server).await?;
+    stage.steps.done("a Deployment answers through its Service, by name, and at a port of this machine")?;
     // The upgrade comes first: it replaces each machine.
     management.apply(&manifest::cluster(new)?).await?;
     machines::wait(&management, &cluster, 2, new, CHANGE).await?;

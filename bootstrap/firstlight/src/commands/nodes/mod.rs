@@ -1,6 +1,7 @@
 //! `firstlight nodes`: the nodes of clusters on this machine, and their load balancers.
 
 mod exec;
+mod forward;
 mod list;
 mod load;
 
@@ -52,6 +53,11 @@ pub enum NodesCommand {
         after_help = "Example:\n  firstlight nodes load web:1 --container-images web.tar --cluster first"
     )]
     Load(LoadOptions),
+    /// Let ports of this machine lead to nodes, until this command ends
+    #[command(
+        after_help = "Example: the Service with the node port 30080, at http://127.0.0.1:8080\n  firstlight nodes forward 8080:30080 --cluster first"
+    )]
+    Forward(forward::ForwardOptions),
     /// Say what hinders nodes on this machine
     Check(ListOptions),
 }
@@ -140,6 +146,7 @@ pub async fn run(command: NodesCommand) -> Result<()> {
         NodesCommand::Logs(node) => logs(&node).await,
         NodesCommand::Exec(options) => exec::run(&options).await,
         NodesCommand::Load(options) => load::run(&options).await,
+        NodesCommand::Forward(options) => forward::run(&options).await,
         NodesCommand::Pause(nodes) => {
             each(&nodes, "paused", async |runtime, name| runtime.pause(name).await).await
         }

@@ -1,0 +1,143 @@
+//! `firstlight nodes forward`: ports of this machine that lead to nodes.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use container_machines::names::{BALANCER_ROLE, LABEL_ROLE};
+use system_containers::{Container, Runtime, State};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::list::cluster;
+use crate::options::DirectoryOptions;
+use crate::output::{say, tell};
+
+/// Options of `nodes forward`.
+#[derive(Debug, Clone, Args)]
+pub struct ForwardOptions {
+    /// Port of this machine, and the port of the nodes if it is another one
+    #[arg(value_name = "PORT[:NODE-PORT]", required = true)]
+    pub ports: Vec<Ports>,
+    /// The nodes of the clusters of this name: each connection goes to one that runs
+    #[arg(long, value_name = "NAME", required_unless_present = "node", conflicts_with = "node")]
+    pub cluster: Option<String>,
+    /// One node
+    #[arg(long, value_name = "NODE")]
+    pub node: Option<String>,
+    /// Address of this machine to listen on; 0.0.0.0 lets other machines in
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub address: IpAddr,
+    /// The data directory.
+    #[command(flatten)]
+    pub directory: DirectoryOptions,
+}
+
+/// A port of this machine, and the one of the nodes to which it leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    here: u16,
+    node: u16,
+}
+
+impl FromStr for Ports {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (here, node) = text.split_once(':').unwrap_or((text, text));
+        let port = |part: &str| match part.parse() {
+            Ok(port) if port > 0 => Ok(port),
+            _ => Err(format!("{part:?} is not a port; write 8080 or 8080:30080")),
+        };
+        Ok(Self { here: port(here)?, node: port(node)? })
+    }
+}
+
+/// Forwards connections until this process ends.
+pub(super) async fn run(options: &ForwardOptions) -> Result<()> {
+    let runtime = super::open(&options.directory).await?;
+    let target = Arc::new(Target { cluster: options.cluster.clone(), node: options.node.clone() });
+    target.address(runtime.as_ref()).await?;
+    let mut listeners = Vec::new();
+    for ports in &options.ports {
+        let address = SocketAddr::new(options.address, ports.here);
+        let listener = TcpListener::bind(address).await;
+        listeners.push((listener.with_context(|| format!("cannot listen on {address}"))?, *ports));
+    }
+    let tasks = listeners.into_iter().map(|(listener, ports)| {
+        let (runtime, target) = (Arc::clone(&runtime), Arc::clone(&target));
+        async move {
+            let address = listener.local_addr()?;
+            say(&format!("{address} leads to port {} of {target}\n", ports.node))?;
+            forward(listener, ports.node, runtime, target).await
+        }
+    });
+    futures::future::try_join_all(tasks).await.map(drop)
+}
+
+/// Accepts connections. Each looks for its node, because a cluster gets other nodes while this command runs.
+async fn forward(
+    listener: TcpListener,
+    port: u16,
+    runtime: Arc<dyn Runtime>,
+    target: Arc<Target>,
+) -> Result<()> {
+    loop {
+        let (mut near, client) = listener.accept().await.context("cannot accept a connection")?;
+        let (runtime, target) = (Arc::clone(&runtime), Arc::clone(&target));
+        drop(tokio::spawn(async move {
+            let connected = async {
+                let address = target.address(runtime.as_ref()).await?;
+                let far = TcpStream::connect((address, port)).await;
+                far.with_context(|| format!("cannot connect to {address}:{port}"))
+            };
+            match connected.await {
+                Ok(mut far) => drop(tokio::io::copy_bidirectional(&mut near, &mut far).await),
+                Err(error) => tell(&format!("The connection of {client} is closed: {error:#}")),
+            }
+        }));
+    }
+}
+
+/// Where connections lead.
+#[derive(Debug)]
+struct Target {
+    /// The name of a cluster, unless a node is named.
+    cluster: Option<String>,
+    /// The name of a node.
+    node: Option<String>,
+}
+
+impl std::fmt::Display for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.node, &self.cluster) {
+            (Some(node), _) => f.write_str(node),
+            (None, cluster) => write!(f, "the nodes of {}", cluster.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+impl Target {
+    /// Whether connections may lead to a container.
+    fn is(&self, container: &Container) -> bool {
+        match (&self.node, &self.cluster) {
+            (Some(node), _) => container.name == *node,
+            (None, Some(name)) => {
+                let is_balancer = container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE);
+                cluster(container) == name && !is_balancer
+            }
+            (None, None) => false,
+        }
+    }
+
+    /// Returns the address of a node that runs.
+    async fn address(&self, runtime: &dyn Runtime) -> Result<IpAddr> {
+        let mut all = runtime.list(&BTreeMap::new()).await?;
+        all.retain(|container| self.is(container));
+        ensure!(!all.is_empty(), "there is no node: {self}");
+        let running = all.iter().find(|container| matches!(container.state, State::Running));
+        Ok(running.with_context(|| format!("no node runs: {self}"))?.address.into())
+    }
+}
