@@ -53,6 +53,23 @@ async fn an_image_that_is_nowhere_is_told_and_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_folder_for_a_mount_that_is_not_there_is_told_and_tried_again() {
+    let (world, host) = world().await;
+    host.with(|contents| {
+        contents.missing.insert("/srv/data".to_owned());
+    });
+    cluster(&world, "default").await;
+    let mounts = json!([{"hostPath": "/srv/data", "containerPath": "/data"}]);
+    machine(&world, "default", NAME, json!({"extraMounts": mounts})).await;
+    let expected = "spec.backend.docker.extraMounts: /srv/data is not on this machine";
+    tells(&world, NAME, "ContainerProvisioned", expected).await;
+    assert_eq!(host.names(), [""; 0]);
+    host.with(|contents| contents.missing.clear());
+    world.until("it is up", |manager| is_up(manager, "default", NAME)).await;
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn garbage_as_bootstrap_data_is_told_without_its_content() {
     let (world, host) = world().await;
     cluster(&world, "default").await;

@@ -1,6 +1,7 @@
 //! What the user of system containers knows of the program that runs them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -51,6 +52,9 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// There is no such container, or its console cannot be read.
     fn console<'a>(&'a self, name: &'a str, most: usize) -> BoxFuture<'a, Result<Vec<u8>>>;
+
+    /// Returns whether the machine of the containers has a file or folder of this path, which a container could see.
+    fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool>;
 
     /// Freezes all processes of a container.
     ///

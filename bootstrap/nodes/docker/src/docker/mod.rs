@@ -9,7 +9,7 @@ mod observe;
 mod program;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -183,6 +183,10 @@ impl Runtime for Docker {
 
     fn console<'a>(&'a self, name: &'a str, most: usize) -> BoxFuture<'a, Result<Vec<u8>>> {
         self.named("read", name, self.read_console(name, most))
+    }
+
+    fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
+        async move { tokio::fs::symlink_metadata(path).await.is_ok() }.boxed()
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {

@@ -140,6 +140,10 @@ impl Runtime for Own {
         self.named("read", name, async move { self.read_console(name, most) })
     }
 
+    fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
+        async move { tokio::fs::symlink_metadata(path).await.is_ok() }.boxed()
+    }
+
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
         self.named("paused", name, self.freeze(name, true))
     }

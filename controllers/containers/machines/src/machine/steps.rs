@@ -73,9 +73,8 @@ pub(super) async fn create(parts: &Parts, wanted: &Wanted, image: &Image) -> Res
         }
     }
     for mount in &wanted.mounts {
-        let is_there = std::fs::symlink_metadata(&mount.source).is_ok();
         ensure!(
-            is_there,
+            runtime.has(&mount.source).await,
             "spec.backend.docker.extraMounts: {} is not on this machine: make it first",
             mount.source.display()
         );

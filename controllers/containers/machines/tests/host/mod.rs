@@ -56,9 +56,11 @@ pub struct Contents {
     pub balancers: BTreeMap<String, LoadBalancer>,
     /// The names of all containers that were ever created, in order.
     pub created: Vec<String>,
-    /// The images that no source has.
+    /// The images that no source has, and the paths that are not on the machine.
     pub missing: BTreeSet<String>,
     pub ends: Ends,
+    /// How often each name was looked for.
+    pub looks: BTreeMap<String, usize>,
     /// Each change, as `create NAME`.
     pub changes: Vec<String>,
     addresses: u8,

@@ -1,6 +1,7 @@
 //! The containers of the host.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
@@ -128,6 +129,7 @@ impl Runtime for Host {
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
         let found = self.with(|contents| {
+            *contents.looks.entry(name.to_owned()).or_default() += 1;
             let balancer = contents.balancers.get(name).map(|balancer| Container {
                 name: name.to_owned(),
                 labels: balancer.labels.clone(),
@@ -156,6 +158,11 @@ impl Runtime for Host {
 
     fn console<'a>(&'a self, _: &'a str, _: usize) -> BoxFuture<'a, Result<Vec<u8>>> {
         async { Ok(Vec::new()) }.boxed()
+    }
+
+    fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
+        let is_there = self.with(|contents| !contents.missing.contains(&path.display().to_string()));
+        async move { is_there }.boxed()
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
