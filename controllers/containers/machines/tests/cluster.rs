@@ -49,10 +49,13 @@ async fn a_cluster_comes_up_rests_and_goes_without_a_trace() {
     // The core controllers say only after ten minutes what nobody has said of a Machine without an owner.
     tokio::time::sleep(Duration::from_secs(900)).await;
     let (writes, changes) = (world.requests.writes(), host.with(|contents| contents.changes.len()));
+    host.with(|contents| contents.looks.clear());
     tokio::time::sleep(Duration::from_secs(3600)).await;
     let written = usize::try_from(writes).unwrap();
     assert_eq!(world.requests.trace()[written..], [""; 0], "nothing is written at rest");
     assert_eq!(host.with(|contents| contents.changes.len()), changes, "nothing is done at rest");
+    let looks: Vec<String> = host.with(|contents| contents.looks.keys().cloned().collect());
+    assert_eq!(looks, ["first-cp-1", "first-lb", "first-worker"], "nobody looks for another load balancer");
 
     world.delete::<Cluster>("first").await;
     world.until("the cluster is gone", |manager| is_gone(manager, "default")).await;

@@ -83,7 +83,10 @@ impl DevClusterController {
         let is_own = async |name: &str| -> Result<Option<bool>> {
             Ok(parts.runtime.inspect(name).await?.map(|found| found.labels == *labels))
         };
-        match container_name::is_second(is_own(&first).await?, is_own(&second).await?) {
+        // Each look asks what runs containers, so nobody looks for the second one in vain.
+        let of_first = is_own(&first).await?;
+        let of_second = if of_first == Some(true) { None } else { is_own(&second).await? };
+        match container_name::is_second(of_first, of_second) {
             true => Ok(second),
             false => Ok(first),
         }
