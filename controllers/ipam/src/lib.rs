@@ -13,7 +13,6 @@ pub mod limits;
 pub mod names;
 pub mod pool;
 pub mod pools;
-mod upstream;
 
 use engine::{Descriptor, GroupKind, Provider};
 use schemas::ipam::{GlobalInClusterIPPool, InClusterIPPool};

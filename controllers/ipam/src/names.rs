@@ -6,7 +6,5 @@ pub const RELEASE_ADDRESS: &str = "ipam.cluster.x-k8s.io/ReleaseAddress";
 pub const PROTECT_ADDRESS: &str = "ipam.cluster.x-k8s.io/ProtectAddress";
 /// Finalizer of a pool, until none of its addresses is allocated.
 pub const PROTECT_POOL: &str = "ipam.cluster.x-k8s.io/ProtectPool";
-/// Label of all objects of a provider, among them its Deployment: the name of the provider.
-pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
-/// The name of the upstream provider in this label.
+/// The name of the upstream provider in the label of its objects.
 pub const UPSTREAM: &str = "ipam-in-cluster";

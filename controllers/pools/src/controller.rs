@@ -8,13 +8,13 @@ use engine::controller::requests_of;
 use engine::object::uid;
 use engine::{
     Change, Controller, Error, Frame, Left, Manager, Membership, NamespacedName, Objects, Outcome, Planned,
-    Request, Result, owners,
+    Request, Result, Upstream, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
-use crate::names::FINALIZER;
+use crate::names::{FINALIZER, UPSTREAM};
 use crate::observe::{DevMachinePoolController, Observed};
 use crate::plan::{self, Plan};
 
@@ -37,9 +37,10 @@ pub fn start(
         clusters: manager.objects(),
         backend,
         leaves: Box::new(leaves),
+        upstream: Upstream::new(manager, UPSTREAM),
         manager: manager.clone(),
     };
-    let (by_cluster, pools) = (this.objects.clone(), this.pools.clone());
+    let (by_cluster, pools, all) = (this.objects.clone(), this.pools.clone(), this.objects.clone());
     Controller::new(manager, name)
         .reconciles(&this.objects)
         .owns(&this.dev_machines, DevMachinePool::GROUP, DevMachinePool::KIND)
@@ -48,6 +49,7 @@ pub fn start(
         .watches(&this.clusters, move |change: &Change<Cluster>| {
             requests_of(&by_cluster.by_cluster(&change.name()))
         })
+        .stands_aside(&this.upstream, move || requests_of(&all.all()))
         .start(Frame::new(this));
 }
 
@@ -83,7 +85,7 @@ impl Planned for DevMachinePoolController {
     }
 
     fn leaves(&self, dev: &DevMachinePool) -> Option<Left> {
-        (self.leaves)(dev)
+        (self.leaves)(dev).or_else(|| self.upstream.left(DevMachinePool::KIND))
     }
 
     /// Returns the Cluster of the MachinePool that owns the DevMachinePool. Without an owner, the DevMachinePool waits until the

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::batch::to_create;
 use engine::names::{CLUSTER_NAME, POOL_NAME};
 use engine::object::{annotation, is_deleting, uid};
-use engine::{Left, Manager, NamespacedName, Objects, names as engine_names, owners};
+use engine::{Left, Manager, NamespacedName, Objects, Upstream, names as engine_names, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
@@ -137,6 +137,7 @@ pub(crate) struct DevMachinePoolController {
     pub clusters: Objects<Cluster>,
     pub backend: &'static dyn Backend,
     pub leaves: Leaves,
+    pub upstream: Upstream,
     pub manager: Manager,
 }
 

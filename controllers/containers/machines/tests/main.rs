@@ -6,3 +6,4 @@ mod fixture;
 mod host;
 mod kills;
 mod pools;
+mod upstream;

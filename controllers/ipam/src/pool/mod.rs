@@ -11,7 +11,7 @@ use std::sync::Arc;
 use engine::controller::requests_of;
 use engine::{
     Action, Change, Controller, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
-    finalizer, object, paused,
+    Upstream, finalizer, object, paused,
 };
 use schemas::cluster::Cluster;
 use schemas::ipam::{IPAddress, IPAddressClaim};
@@ -19,9 +19,8 @@ use schemas::ipam::{IPAddress, IPAddressClaim};
 use crate::claims::{cluster_name, is_settled};
 use crate::creations::Creations;
 use crate::ledger::Ledger;
-use crate::names::PROTECT_POOL;
+use crate::names::{PROTECT_POOL, UPSTREAM};
 use crate::pools::Pool;
-use crate::upstream::Upstream;
 
 /// Index of the claims of a pool for which there is something to do. The names of indexes are those of this provider: others index
 /// the same objects by their own pools.
@@ -52,7 +51,7 @@ pub fn start<P: Pool>(manager: &Manager, name: &'static str) {
         claims: manager.objects(),
         addresses: manager.objects(),
         clusters: manager.objects(),
-        upstream: Upstream::new(manager),
+        upstream: Upstream::new(manager, UPSTREAM),
         ledger: Arc::default(),
         creations: Creations::default(),
     };
@@ -73,7 +72,6 @@ pub fn start<P: Pool>(manager: &Manager, name: &'static str) {
         let of_claims = waiting.iter().filter_map(|claim| pool_of_claim::<P>(claim));
         distinct(requests_of(&all_pools.all()).into_iter().chain(of_claims))
     };
-    let also_all = all.clone();
     Controller::new(manager, name)
         .reconciles(&this.pools)
         .watches(&this.claims, |change| {
@@ -82,16 +80,7 @@ pub fn start<P: Pool>(manager: &Manager, name: &'static str) {
         })
         .watches(&this.addresses, move |change| of_address::<P>(&claims, change))
         .watches(&this.clusters, move |change| of_cluster::<P>(&by_cluster, change))
-        .watches(this.upstream.deployments(), move |change| {
-            let is_provider = change.objects().any(|deployment| Upstream::is_provider(deployment));
-            if is_provider { all() } else { Vec::new() }
-        })
-        .watches(
-            this.upstream.namespaces(),
-            move |change| {
-                if Upstream::is_other(change) { also_all() } else { Vec::new() }
-            },
-        )
+        .stands_aside(&this.upstream, all)
         .start(this);
 }
 
@@ -178,8 +167,8 @@ fn of_cluster<P: Pool>(claims: &Objects<IPAddressClaim>, change: &Change<Cluster
 
 impl<P: Pool> Reconciler for PoolReconciler<P> {
     async fn reconcile(&self, request: Request) -> Result<Action> {
-        if self.upstream.is_installed() {
-            tracing::debug!(pool = %request, "left to the upstream provider, which has a Deployment");
+        if let Some(deployment) = self.upstream.installed() {
+            tracing::debug!(pool = %request, %deployment, "left to the upstream provider, which is installed");
             return Ok(Action::done());
         }
         let mut pool = self.pools.get(&request);

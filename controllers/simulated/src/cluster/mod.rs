@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use dev_machine_pools::names::UPSTREAM;
 use engine::conditions;
 use engine::controller::requests_of;
 use engine::object::{is_deleting, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, Objects, Outcome,
-    Planned, Request, Result, owners,
+    Planned, Request, Result, Upstream, owners,
 };
 use parking_lot::Mutex;
 use schemas::HasConditions;
@@ -46,16 +47,18 @@ fn start(manager: &Manager, backend: &Backend) {
         clusters: clusters.clone(),
         machines: machines.clone(),
         unserved: Mutex::default(),
+        upstream: Upstream::new(manager, UPSTREAM),
         backend: backend.clone(),
         manager: manager.clone(),
     };
     objects
         .index(BY_OWNER_NAME, |dev| owners::named::<Cluster>(dev).iter().map(ToString::to_string).collect());
-    let (all, of_machines) = (objects.clone(), objects.clone());
+    let (of_clusters, of_machines, all) = (objects.clone(), objects.clone(), objects.clone());
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
-        .watches(&clusters, move |change| of_cluster(change, &all))
+        .watches(&clusters, move |change| of_cluster(change, &of_clusters))
         .watches(&machines, move |change| of_machine(change, &of_machines))
+        .stands_aside(&controller.upstream, move || requests_of(&all.all()))
         .start(Frame::new(controller));
 }
 
@@ -103,7 +106,10 @@ impl Planned for DevClusterController {
 
     fn leaves(&self, dev: &DevCluster) -> Option<Left> {
         let backend = &dev.spec.backend;
-        backend.in_memory.is_none().then(|| self.backend.left("DevCluster", backend.docker.is_some()))
+        match backend.in_memory.is_none() {
+            true => Some(self.backend.left(DevCluster::KIND, backend.docker.is_some())),
+            false => self.upstream.left(DevCluster::KIND),
+        }
     }
 
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Manager, NamespacedName, Objects, Request, owners};
+use engine::{Manager, NamespacedName, Objects, Request, Upstream, owners};
 use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
@@ -23,6 +23,7 @@ pub(super) struct DevClusterController {
     pub machines: Objects<DevMachine>,
     /// The DevClusters whose endpoint has no server although a machine has one, each with the time at which that was first seen.
     pub unserved: Mutex<BTreeMap<Request, Instant>>,
+    pub upstream: Upstream,
     pub backend: Backend,
     pub manager: Manager,
 }

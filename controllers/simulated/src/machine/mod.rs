@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use dev_machine_pools::names::UPSTREAM;
 use engine::conditions;
 use engine::controller::requests_of;
 use engine::initialization;
 use engine::object::{annotation, label};
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Request, Result,
+    Objects, Outcome, Planned, Request, Result, Upstream,
 };
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::{Cluster, Machine};
@@ -56,14 +57,16 @@ fn start(manager: &Manager, backend: &Backend) {
         machines: machines.clone(),
         clusters: clusters.clone(),
         secrets: secrets.clone(),
+        upstream: Upstream::new(manager, UPSTREAM),
         backend: backend.clone(),
         manager: manager.clone(),
     };
-    let (all, of_backend) = (objects.clone(), objects.clone());
+    let (of_clusters, of_backend, all) = (objects.clone(), objects.clone(), objects.clone());
     let running = Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&machines, of_machine)
-        .watches(&clusters, move |change| of_cluster(change, &all))
+        .watches(&clusters, move |change| of_cluster(change, &of_clusters))
+        .stands_aside(&controller.upstream, move || requests_of(&all.all()))
         .reads(&secrets);
     backend.notify_machines(running.queue(), move |cluster| requests_of(&of_backend.by_cluster(cluster)));
     running.start(Frame::new(controller));
@@ -128,7 +131,10 @@ impl Planned for DevMachineController {
 
     fn leaves(&self, dev: &DevMachine) -> Option<Left> {
         let backend = &dev.spec.backend;
-        backend.in_memory.is_none().then(|| self.backend.left("DevMachine", backend.docker.is_some()))
+        match backend.in_memory.is_none() {
+            true => Some(self.backend.left(DevMachine::KIND, backend.docker.is_some())),
+            false => self.upstream.left(DevMachine::KIND),
+        }
     }
 
     fn cluster(&self, dev: &Arc<DevMachine>) -> Membership {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dev_machine_pools::names::KUBERNETES_VERSION;
 use engine::initialization;
 use engine::object::{annotation, is_deleting, label, uid};
-use engine::{Manager, NamespacedName, Objects, owners};
+use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::Secret;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
@@ -24,6 +24,7 @@ pub(super) struct DevMachineController {
     pub machines: Objects<Machine>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
+    pub upstream: Upstream,
     pub backend: Backend,
     pub manager: Manager,
 }

@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use dev_machine_pools::names::UPSTREAM;
 use engine::controller::requests_of;
 use engine::object::label;
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Request, Result, conditions, owners,
+    Objects, Outcome, Planned, Request, Result, Upstream, conditions, owners,
 };
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
@@ -36,16 +37,18 @@ fn start(manager: &Manager, nodes: &Nodes) {
         clusters: manager.objects(),
         machines: manager.objects(),
         dev_machines: manager.objects(),
+        upstream: Upstream::new(manager, UPSTREAM),
         nodes: nodes.clone(),
         manager: manager.clone(),
     };
     let objects = controller.objects.clone();
-    let (of_cluster, of_machine, of_dev) = (objects.clone(), objects.clone(), objects);
+    let (of_cluster, of_machine, of_dev, all) = (objects.clone(), objects.clone(), objects.clone(), objects);
     Controller::new(manager, CONTROLLER.name)
         .reconciles(&controller.objects)
         .watches(&controller.clusters, move |change: &Change<Cluster>| owned_by(&of_cluster, &change.name()))
         .watches(&controller.machines, move |change| going(change, &of_machine))
         .watches(&controller.dev_machines, move |change| of_member(change, &of_dev))
+        .stands_aside(&controller.upstream, move || requests_of(&all.all()))
         .start(Frame::new(controller));
 }
 
@@ -95,7 +98,10 @@ impl Planned for DevClusterController {
 
     fn leaves(&self, dev: &DevCluster) -> Option<Left> {
         let backend = &dev.spec.backend;
-        (backend.docker.is_none() || backend.in_memory.is_some()).then_some(Left::ToAnotherHere)
+        match backend.docker.is_none() || backend.in_memory.is_some() {
+            true => Some(Left::ToAnotherHere),
+            false => self.upstream.left(DevCluster::KIND),
+        }
     }
 
     /// Returns the Cluster that owns the DevCluster. Without an owner, the DevCluster waits until the Cluster's controller sets the

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use engine::object::{is_deleting, label, uid};
-use engine::{Manager, NamespacedName, Objects, names as engine_names, owners};
+use engine::{Manager, NamespacedName, Objects, Upstream, names as engine_names, owners};
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 
@@ -19,6 +19,7 @@ pub(super) struct DevClusterController {
     pub clusters: Objects<Cluster>,
     pub machines: Objects<Machine>,
     pub dev_machines: Objects<DevMachine>,
+    pub upstream: Upstream,
     pub nodes: Nodes,
     pub manager: Manager,
 }

@@ -14,11 +14,12 @@ mod tasks;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use dev_machine_pools::names::UPSTREAM;
 use engine::controller::{infrastructure_requests, requests_of};
 use engine::object::label;
 use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Queue, Request, Result, conditions, owners,
+    Objects, Outcome, Planned, Queue, Request, Result, Upstream, conditions, owners,
 };
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::cluster::{Cluster, Machine, MachinePool};
@@ -47,7 +48,9 @@ fn start(manager: &Manager, nodes: &Nodes) {
     let objects = manager.objects::<DevMachine>();
     let secrets = manager.objects::<Secret>();
     let (machines, pools, clusters) = (manager.objects(), manager.objects(), manager.objects());
-    let (of_cluster, in_pool, of_secret) = (objects.clone(), objects.clone(), objects.clone());
+    let (of_cluster, in_pool, of_secret, all) =
+        (objects.clone(), objects.clone(), objects.clone(), objects.clone());
+    let upstream = Upstream::new(manager, UPSTREAM);
     let running = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
         .reconciles(&objects)
@@ -56,9 +59,11 @@ fn start(manager: &Manager, nodes: &Nodes) {
         .watches(&clusters, move |change: &Change<Cluster>| {
             requests_of(&of_cluster.by_cluster(&change.name()))
         })
-        .watches(&secrets, move |change| of_bootstrap_data(change, &of_secret));
+        .watches(&secrets, move |change| of_bootstrap_data(change, &of_secret))
+        .stands_aside(&upstream, move || requests_of(&all.all()));
     let controller = DevMachineController {
         tasks: Tasks::new(manager, running.queue()),
+        upstream,
         nodes: nodes.clone(),
         manager: manager.clone(),
         objects,
@@ -130,7 +135,10 @@ impl Planned for DevMachineController {
 
     fn leaves(&self, dev: &DevMachine) -> Option<Left> {
         let backend = &dev.spec.backend;
-        (backend.docker.is_none() || backend.in_memory.is_some()).then_some(Left::ToAnotherHere)
+        match backend.docker.is_none() || backend.in_memory.is_some() {
+            true => Some(Left::ToAnotherHere),
+            false => self.upstream.left(DevMachine::KIND),
+        }
     }
 
     /// Returns the Cluster of the Machine. Without an owner, the DevMachine waits until the Machine's controller sets the reference.

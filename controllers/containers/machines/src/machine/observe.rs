@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use engine::object::{is_deleting, uid};
-use engine::{Manager, NamespacedName, Objects, owners};
+use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
@@ -31,6 +31,7 @@ pub(super) struct DevMachineController {
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub tasks: Tasks,
+    pub upstream: Upstream,
     pub nodes: Nodes,
     pub manager: Manager,
 }
