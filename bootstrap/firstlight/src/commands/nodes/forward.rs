@@ -11,7 +11,7 @@ use container_machines::names::{BALANCER_ROLE, LABEL_ROLE};
 use system_containers::{Container, Runtime, State};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::list::cluster;
+use super::open::{cluster_of, open};
 use crate::options::DirectoryOptions;
 use crate::output::{say, tell};
 
@@ -57,7 +57,7 @@ impl FromStr for Ports {
 
 /// Forwards connections until this process ends.
 pub(super) async fn run(options: &ForwardOptions) -> Result<()> {
-    let runtime = super::open(&options.directory).await?;
+    let runtime = open(&options.directory).await?;
     let target = Arc::new(Target { cluster: options.cluster.clone(), node: options.node.clone() });
     target.address(runtime.as_ref()).await?;
     let mut listeners = Vec::new();
@@ -126,7 +126,7 @@ impl Target {
             (Some(node), _) => container.name == *node,
             (None, Some(name)) => {
                 let is_balancer = container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE);
-                cluster(container) == name && !is_balancer
+                cluster_of(container) == name && !is_balancer
             }
             (None, None) => false,
         }

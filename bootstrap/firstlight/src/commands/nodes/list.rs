@@ -10,6 +10,7 @@ use serde::Serialize;
 use system_containers::{Container, State, Weight};
 
 use super::ListOptions;
+use super::open::{open, opened, settings};
 use crate::data_directory::DataDirectory;
 use crate::nodes::{Choice, Opened, Settings};
 use crate::output::{print, say, table};
@@ -40,14 +41,9 @@ struct Node {
     created: String,
 }
 
-/// Returns the name of the Cluster of a container.
-pub(super) fn cluster(container: &Container) -> &str {
-    container.labels.get(LABEL_CLUSTER).map(String::as_str).unwrap_or_default()
-}
-
 /// Lists the nodes.
 pub(super) async fn run(options: &ListOptions) -> Result<()> {
-    let all = super::open(&options.directory).await?.list(&BTreeMap::new()).await?;
+    let all = open(&options.directory).await?.list(&BTreeMap::new()).await?;
     let nodes: Vec<Node> = all.iter().map(node).collect();
     match options.output.output {
         Some(output) => print(&nodes, output),
@@ -88,10 +84,10 @@ fn row(node: &Node) -> [String; 5] {
 /// Opens what a server of this data directory would run nodes with. If nothing can, this is root's own one, whose findings are the most.
 async fn examined(settings: &Settings) -> Result<Opened> {
     if Choice::remembered(&settings.folder)?.is_some() {
-        return super::opened(settings).await;
+        return opened(settings).await;
     }
     match settings.choose(&Clock::system(), &Random::system()).await {
-        Err(_) if rustix::process::geteuid().is_root() => super::opened(settings).await,
+        Err(_) if rustix::process::geteuid().is_root() => opened(settings).await,
         chosen => chosen,
     }
 }
@@ -100,7 +96,7 @@ async fn examined(settings: &Settings) -> Result<Opened> {
 pub(super) async fn check(options: &ListOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
     let findings = if directory.path().is_dir() {
-        let settings = super::settings(&options.directory, &[], None)?;
+        let settings = settings(&options.directory, &[], None)?;
         examined(&settings).await?.runtime().preflight().await?
     } else {
         node_runtime::preflight::of_machine(directory.path()).await?

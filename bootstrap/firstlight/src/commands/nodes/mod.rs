@@ -4,20 +4,17 @@ mod exec;
 mod forward;
 mod list;
 mod load;
+mod open;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use machinery::clock::Clock;
-use machinery::random::Random;
 use system_containers::{Container, Runtime, State};
 
-use crate::data_directory::DataDirectory;
-use crate::nodes::{Choice, NodeOptions, Opened, Settings};
+use self::open::{cluster_of, open};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{say, tell};
 
@@ -165,31 +162,6 @@ pub async fn run(command: NodesCommand) -> Result<()> {
     }
 }
 
-/// Opens what runs the nodes of a data directory.
-async fn open(options: &DirectoryOptions) -> Result<Arc<dyn Runtime>> {
-    Ok(opened(&settings(options, &[], None)?).await?.runtime())
-}
-
-/// Opens what runs the nodes of a data directory: what was chosen there, or this program itself.
-async fn opened(settings: &Settings) -> Result<Opened> {
-    let choice = Choice::remembered(&settings.folder)?.unwrap_or(Choice::Own);
-    settings.open(choice, &Clock::system(), &Random::system()).await
-}
-
-fn settings(
-    options: &DirectoryOptions,
-    images: &[PathBuf],
-    registry_hosts: Option<&PathBuf>,
-) -> Result<Settings> {
-    let directory = DataDirectory::locate(options.data_dir.as_deref())?;
-    ensure!(
-        directory.path().is_dir(),
-        "{} does not exist, or is another user's: name the data directory of the server with --data-dir, or run this command with sudo as the server",
-        directory.path().display()
-    );
-    Ok(Settings::new(&directory, &NodeOptions::default(), images, registry_hosts))
-}
-
 /// Does something with each of these nodes. One that fails does not keep the others from it.
 async fn each(
     nodes: &NodeNames,
@@ -214,7 +186,7 @@ async fn each(
 async fn names(runtime: &dyn Runtime, nodes: &NodeNames) -> Result<Vec<String>> {
     let mut all = runtime.list(&BTreeMap::new()).await?;
     if let Some(cluster) = &nodes.cluster {
-        all.retain(|container| list::cluster(container) == cluster);
+        all.retain(|container| cluster_of(container) == cluster);
         ensure!(!all.is_empty(), "no node on this machine belongs to a cluster called {cluster}");
     }
     if nodes.all || nodes.cluster.is_some() {

@@ -1,0 +1,48 @@
+//! Opens the nodes of a data directory.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use container_machines::names::LABEL_CLUSTER;
+use machinery::clock::Clock;
+use machinery::random::Random;
+use system_containers::{Container, Runtime};
+
+use crate::data_directory::DataDirectory;
+use crate::nodes::{Choice, NodeOptions, Opened, Settings};
+use crate::options::DirectoryOptions;
+
+/// Opens what runs the nodes of a data directory.
+pub(super) async fn open(options: &DirectoryOptions) -> Result<Arc<dyn Runtime>> {
+    Ok(opened(&settings(options, &[], None)?).await?.runtime())
+}
+
+/// Opens what runs the nodes of a data directory: what was chosen there, or this program itself.
+pub(super) async fn opened(settings: &Settings) -> Result<Opened> {
+    let choice = Choice::remembered(&settings.folder)?.unwrap_or(Choice::Own);
+    settings.open(choice, &Clock::system(), &Random::system()).await
+}
+
+/// Returns the settings of a data directory, with these images.
+///
+/// # Errors
+/// There is no such directory, or it is another user's.
+pub(super) fn settings(
+    options: &DirectoryOptions,
+    images: &[PathBuf],
+    registry_hosts: Option<&PathBuf>,
+) -> Result<Settings> {
+    let directory = DataDirectory::locate(options.data_dir.as_deref())?;
+    ensure!(
+        directory.path().is_dir(),
+        "{} does not exist, or is another user's: name the data directory of the server with --data-dir, or run this command with sudo as the server",
+        directory.path().display()
+    );
+    Ok(Settings::new(&directory, &NodeOptions::default(), images, registry_hosts))
+}
+
+/// Returns the name of the Cluster of a container.
+pub(super) fn cluster_of(container: &Container) -> &str {
+    container.labels.get(LABEL_CLUSTER).map(String::as_str).unwrap_or_default()
+}
