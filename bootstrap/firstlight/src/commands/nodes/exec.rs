@@ -7,7 +7,7 @@ use anyhow::Result;
 use system_containers::{Exec, Exit};
 
 use super::ExecOptions;
-use super::open::open;
+use super::open::{find, open};
 use crate::output::streams;
 
 /// A program of a person has no limit: it ends with this command.
@@ -16,6 +16,7 @@ const FOREVER: Duration = Duration::from_secs(u32::MAX as u64);
 /// Runs the program, and ends with its exit code.
 pub(super) async fn run(options: &ExecOptions) -> Result<()> {
     let runtime = open(&options.directory).await?;
+    find(runtime.as_ref(), &options.name).await?;
     let [stdin, stdout, stderr] = streams()?;
     let exec = Exec {
         command: options.command.clone(),

@@ -11,7 +11,7 @@ use container_machines::names::{BALANCER_ROLE, LABEL_ROLE};
 use system_containers::{Container, Runtime, State};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::open::{cluster_of, open};
+use super::open::{cluster_of, find, no_node_of, open};
 use crate::options::DirectoryOptions;
 use crate::output::{say, tell};
 
@@ -120,24 +120,23 @@ impl std::fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether connections may lead to a container.
-    fn is(&self, container: &Container) -> bool {
-        match (&self.node, &self.cluster) {
-            (Some(node), _) => container.name == *node,
-            (None, Some(name)) => {
-                let is_balancer = container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE);
-                cluster_of(container) == name && !is_balancer
-            }
-            (None, None) => false,
-        }
-    }
-
     /// Returns the address of a node that runs.
     async fn address(&self, runtime: &dyn Runtime) -> Result<IpAddr> {
-        let mut all = runtime.list(&BTreeMap::new()).await?;
-        all.retain(|container| self.is(container));
-        ensure!(!all.is_empty(), "there is no node: {self}");
-        let running = all.iter().find(|container| matches!(container.state, State::Running));
-        Ok(running.with_context(|| format!("no node runs: {self}"))?.address.into())
+        let running = |container: &Container| matches!(container.state, State::Running);
+        let node = match (&self.node, &self.cluster) {
+            (Some(node), _) => Some(find(runtime, node).await?).filter(running),
+            (None, cluster) => {
+                let cluster = cluster.as_deref().unwrap_or_default();
+                let mut all = runtime.list(&BTreeMap::new()).await?;
+                all.retain(|container| cluster_of(container) == cluster && !is_balancer(container));
+                ensure!(!all.is_empty(), no_node_of(cluster));
+                all.into_iter().find(running)
+            }
+        };
+        Ok(node.with_context(|| format!("none runs: {self}"))?.address.into())
     }
+}
+
+fn is_balancer(container: &Container) -> bool {
+    container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE)
 }

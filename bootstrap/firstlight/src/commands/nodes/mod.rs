@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand};
-use system_containers::{Container, Runtime, State};
+use system_containers::{Runtime, State};
 
-use self::open::{cluster_of, open};
+use self::open::{cluster_of, find, no_node, no_node_of, open};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{say, tell};
 
@@ -187,32 +187,22 @@ async fn names(runtime: &dyn Runtime, nodes: &NodeNames) -> Result<Vec<String>> 
     let mut all = runtime.list(&BTreeMap::new()).await?;
     if let Some(cluster) = &nodes.cluster {
         all.retain(|container| cluster_of(container) == cluster);
-        ensure!(!all.is_empty(), "no node on this machine belongs to a cluster called {cluster}");
+        ensure!(!all.is_empty(), "{}", no_node_of(cluster));
     }
     if nodes.all || nodes.cluster.is_some() {
         return Ok(all.into_iter().map(|container| container.name).collect());
     }
     for name in &nodes.names {
         if !all.iter().any(|container| container.name == *name) {
-            bail!("there is no node called {name}{}", known(&all));
+            bail!(no_node(name, &all));
         }
     }
     Ok(nodes.names.clone())
 }
 
-/// Returns which nodes there are, for an error about one that is not.
-fn known(all: &[Container]) -> String {
-    let names: Vec<&str> = all.iter().map(|container| container.name.as_str()).collect();
-    match names.as_slice() {
-        [] => ": this data directory has none".to_owned(),
-        names => format!("; there are {}", names.join(", ")),
-    }
-}
-
 async fn logs(node: &NodeName) -> Result<()> {
     let runtime = open(&node.directory).await?;
-    let container = runtime.inspect(&node.name).await?;
-    let container = container.with_context(|| format!("there is no node called {}", node.name))?;
+    let container = find(runtime.as_ref(), &node.name).await?;
     if let State::Stopped { error: Some(error), .. } = &container.state {
         tell(&format!("the last start of {} failed: {error}", node.name));
     }

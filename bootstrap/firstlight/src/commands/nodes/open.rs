@@ -1,9 +1,10 @@
 //! Opens the nodes of a data directory.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use container_machines::names::LABEL_CLUSTER;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -45,4 +46,30 @@ pub(super) fn settings(
 /// Returns the name of the Cluster of a container.
 pub(super) fn cluster_of(container: &Container) -> &str {
     container.labels.get(LABEL_CLUSTER).map(String::as_str).unwrap_or_default()
+}
+
+/// Returns the node of this name.
+///
+/// # Errors
+/// There is none; the error says which there are.
+pub(super) async fn find(runtime: &dyn Runtime, name: &str) -> Result<Container> {
+    let mut all = runtime.list(&BTreeMap::new()).await?;
+    match all.iter().position(|container| container.name == name) {
+        Some(position) => Ok(all.swap_remove(position)),
+        None => bail!(no_node(name, &all)),
+    }
+}
+
+/// Says that no node has this name, and which there are.
+pub(super) fn no_node(name: &str, all: &[Container]) -> String {
+    let names: Vec<&str> = all.iter().map(|container| container.name.as_str()).collect();
+    match names.as_slice() {
+        [] => format!("there is no node called {name}: this data directory has none"),
+        names => format!("there is no node called {name}; there are {}", names.join(", ")),
+    }
+}
+
+/// Says that no node belongs to a cluster of this name.
+pub(super) fn no_node_of(cluster: &str) -> String {
+    format!("no node on this machine belongs to a cluster called {cluster}")
 }
