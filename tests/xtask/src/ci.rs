@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// The runs that are too long for each change, as arguments of `cargo xtask`. A failure does not stop the others.
-pub(crate) const LONG: [&[&str]; 9] = [
+pub(crate) const LONG: [&[&str]; 10] = [
     &["clients", "--all"],
     &["attack", "--full"],
     &["crash", "--seeds", "50", "--kills", "200"],
@@ -15,6 +15,7 @@ pub(crate) const LONG: [&[&str]; 9] = [
     &["linearizability", "--seconds", "900"],
     &["simulate", "--seeds", "4000", "--clusters", "40", "--thorough"],
     &["netboot", "--all"],
+    &["nodes", "by-hand"],
     &["restarts", "--clusters", "12", "--restarts", "100"],
 ];
 
