@@ -1,4 +1,4 @@
-//! `nodes-tests [NAME...]`: real kubelets in system containers of this machine. Each scenario runs in namespaces of its own for network, mounts
+//! `nodes-tests [--all | NAME...]`: real kubelets in system containers of this machine. Each scenario runs in namespaces of its own for network, mounts
 //! and processes, so that nothing of it reaches the machine's network, and nothing outlives it. Run by `cargo xtask nodes`. Needs root, and the
 //! packages that `tests/nodes/install-tools` installs.
 
@@ -46,6 +46,8 @@ const SCENARIOS: [Scenario; 9] = [
     Scenario { name: "two", by_default: false, run: |i, f| days::two(i, f).boxed_local() },
 ];
 
+/// Runs the scenarios too that do not run by default.
+const ALL: &str = "--all";
 /// Makes the images, prints where they are, and runs no scenario.
 const IMAGES: &str = "images";
 /// Tells the process that it already runs in the namespaces. The name of a scenario follows.
@@ -68,6 +70,7 @@ fn main() -> Result<()> {
     }
     let is_chosen = |scenario: &&Scenario| match arguments.as_slice() {
         [] => scenario.by_default,
+        [all] if all == ALL => true,
         names => names.iter().any(|part| scenario.name.contains(part.as_str())),
     };
     let mut failed = Vec::new();

@@ -15,7 +15,7 @@ pub(crate) const LONG: [&[&str]; 10] = [
     &["linearizability", "--seconds", "900"],
     &["simulate", "--seeds", "4000", "--clusters", "40", "--thorough"],
     &["netboot", "--all"],
-    &["nodes", "by-hand"],
+    &["nodes", "--all"],
     &["restarts", "--clusters", "12", "--restarts", "100"],
 ];
 

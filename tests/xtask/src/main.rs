@@ -113,6 +113,9 @@ enum Command {
         /// itself), and the bad days `behind`, `cut`, `kills`, `refused`, `two`, `unprivileged`. `images`: only make the images in
         /// target/tools/nodes, and print where they are.
         names: Vec<String>,
+        /// All scenarios.
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
     },
     /// Make the packages of a release in target/packages, and check them: archive, Debian package, container image, SBOM, provenance, checksums.
     ///
@@ -211,8 +214,9 @@ fn main() -> anyhow::Result<()> {
             names.extend(all.then(|| "--all".to_owned()));
             suite::run(&workspace_root(), "netboot-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
-        Command::Nodes { names } => {
+        Command::Nodes { mut names, all } => {
             let binary = suite::server(&workspace_root())?;
+            names.extend(all.then(|| "--all".to_owned()));
             suite::run(&workspace_root(), "nodes-tests", &names, &[("FIRSTLIGHT_BINARY", &binary)])
         }
         Command::Package { for_release } => package::run(&workspace_root(), for_release),
