@@ -37,7 +37,7 @@ struct Scenario {
 const SCENARIOS: [Scenario; 9] = [
     Scenario { name: "journey", by_default: true, run: |i, f| journey::run(i, f).boxed_local() },
     Scenario { name: "by-hand", by_default: false, run: |i, f| by_hand::run(i, f).boxed_local() },
-    Scenario { name: "pivot", by_default: false, run: |i, f| pivot::run(i, f).boxed_local() },
+    Scenario { name: "pivot", by_default: true, run: |i, f| pivot::run(i, f).boxed_local() },
     Scenario { name: "behind", by_default: false, run: |i, f| days::behind(i, f).boxed_local() },
     Scenario { name: "cut", by_default: false, run: |i, f| days::cut(i, f).boxed_local() },
     Scenario { name: "kills", by_default: false, run: |i, f| days::kills(i, f).boxed_local() },

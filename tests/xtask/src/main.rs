@@ -109,8 +109,8 @@ enum Command {
     ///
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs root, Go, and what tests/nodes/install-tools installs.
     Nodes {
-        /// Only the scenarios whose names contain one of these: `journey` (the default), `by-hand` (the same cluster by kubeadm alone), `pivot` (into
-        /// itself), and the bad days `behind`, `cut`, `kills`, `refused`, `two`, `unprivileged`. `images`: only make the images in
+        /// Only the scenarios whose names contain one of these: `journey` and `pivot` (into itself), which are the default ones, `by-hand` (the same
+        /// cluster by kubeadm alone), and the bad days `behind`, `cut`, `kills`, `refused`, `two`, `unprivileged`. `images`: only make the images in
         /// target/tools/nodes, and print where they are.
         names: Vec<String>,
         /// All scenarios.
