@@ -10,15 +10,16 @@ use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use container_images::{Client, Credentials, Hosts, Registries, Sources};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use node_images::{NodeImages, pods_network};
+use node_images::NodeImages;
 use node_runtime::supervisor::no_steps;
-use node_runtime::{Options, Own, Runtime as _};
-use system_containers::{Image, Images as _, Spec};
+use node_runtime::{Options, Own};
+use system_containers::{Image, Images as _, Runtime as _, Spec};
 
 use crate::images::Images;
 use crate::kubectl::Kubectl;
 use crate::machine::Machine;
 use crate::run::until;
+use crate::stage::STATE;
 use crate::steps::Steps;
 use crate::workload;
 
@@ -30,9 +31,9 @@ const STEP: Duration = Duration::from_secs(180);
 /// The token with which the worker joins. The cluster has nothing that it would protect.
 const TOKEN: &str = "abcdef.0123456789abcdef";
 
-/// The ranges of Pods and of Services.
-const PODS: &str = "10.244.0.0/16";
-const SERVICES: &str = "10.96.0.0/12";
+/// The file that puts Pods on a bridge, and the ranges of Pods and of Services in it (docs/nodes.md).
+const PODS_NETWORK: &str = "/etc/default/pods-network";
+const RANGES: &str = "PODS=10.244.0.0/16\nSERVICES=10.96.0.0/12\n";
 
 /// What `kubeadm init` is told, and what it passes on to kubelets and to kube-proxy in a container.
 const INIT: &str = r"
@@ -152,8 +153,7 @@ impl Hand<'_> {
     async fn start(&self, name: &str) -> Result<String> {
         self.own.create(&Spec::of(name, &self.image)).await?;
         let started = self.own.start(name).await?;
-        let write = format!("cat > {}", pods_network::FILE);
-        self.exec(name, &["sh", "-c", &write], pods_network::bridge(PODS, SERVICES).as_bytes()).await?;
+        self.exec(name, &["tee", PODS_NETWORK], RANGES.as_bytes()).await?;
         let address = serde_json::to_value(started)?["address"].as_str().map(str::to_owned);
         address.with_context(|| format!("{name} has no address"))
     }
@@ -194,8 +194,7 @@ impl Hand<'_> {
         for node in [PLANE, WORKER] {
             let console = self.own.console(node, 4096).await.unwrap_or_default();
             text += &format!("--- console of {node}\n{}\n", String::from_utf8_lossy(&console));
-            let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u node-pods-network";
-            let state = self.exec(node, &["sh", "-c", line], b"").await;
+            let state = self.exec(node, &["sh", "-c", STATE], b"").await;
             text += &state.unwrap_or_else(|error| format!("{error:#}"));
         }
         text

@@ -36,9 +36,7 @@ pub async fn wait(
             ensure!(machine["spec"]["version"] == version, "{name} has {}", machine["spec"]["version"]);
             ensure!(is(machine, "Available"), "{name} is not Available");
         }
-        let nodes = list(cluster, "nodes").await?;
-        ensure!(nodes.len() == count, "{} Nodes", nodes.len());
-        for node in &nodes {
+        for node in &nodes(cluster, count).await? {
             let (name, found) = (&node["metadata"]["name"], &node["status"]["nodeInfo"]["kubeletVersion"]);
             ensure!(is(node, "Ready"), "the Node {name} is not Ready");
             ensure!(found == version, "the Node {name} has {found}");
@@ -48,14 +46,14 @@ pub async fn wait(
     .await
 }
 
-/// Checks that the cluster has this number of Nodes.
+/// Returns the Nodes of a cluster.
 ///
 /// # Errors
-/// It has another one.
-pub async fn has_nodes(cluster: &Kubectl, count: usize) -> Result<()> {
+/// Their number is another one.
+pub async fn nodes(cluster: &Kubectl, count: usize) -> Result<Vec<Value>> {
     let nodes = list(cluster, "nodes").await?;
     ensure!(nodes.len() == count, "{} Nodes", nodes.len());
-    Ok(())
+    Ok(nodes)
 }
 
 /// Returns the names of all machines, which are also those of their Nodes.
@@ -63,20 +61,16 @@ pub async fn has_nodes(cluster: &Kubectl, count: usize) -> Result<()> {
 /// # Errors
 /// The server does not answer.
 pub async fn names(management: &Kubectl) -> Result<Vec<String>> {
-    let machines = list(management, "machines").await?;
-    Ok(machines
-        .iter()
-        .filter_map(|machine| machine["metadata"]["name"].as_str().map(str::to_owned))
-        .collect())
+    names_of(management, "machines").await
 }
 
-/// Returns the names of the workers.
+/// Returns the name of a worker.
 ///
 /// # Errors
-/// The server does not answer.
-pub async fn workers(management: &Kubectl) -> Result<Vec<String>> {
-    let workers = list(management, &format!("machines -l {WORKERS}")).await?;
-    Ok(workers.iter().filter_map(|worker| worker["metadata"]["name"].as_str().map(str::to_owned)).collect())
+/// There is none.
+pub async fn worker(management: &Kubectl) -> Result<String> {
+    let workers = names_of(management, &format!("machines -l {WORKERS}")).await?;
+    workers.into_iter().next().context("there is no worker")
 }
 
 /// Kills the init of a worker behind the server's back, and returns the name of the machine.
@@ -84,7 +78,7 @@ pub async fn workers(management: &Kubectl) -> Result<Vec<String>> {
 /// # Errors
 /// No worker runs.
 pub async fn kill_worker(management: &Kubectl) -> Result<String> {
-    let name = workers(management).await?.into_iter().next().context("a worker")?;
+    let name = worker(management).await?;
     kill(&name)?;
     Ok(name)
 }
@@ -139,6 +133,11 @@ fn init(process: PathBuf) -> Option<(String, Init)> {
     // proc_pid_stat(5): the name of the program, in parentheses, may contain blanks; the start is the 20th field after it.
     let started = stat.rsplit_once(") ")?.1.split(' ').nth(19)?.to_owned();
     Some((name.trim().to_owned(), Init { pid, started }))
+}
+
+async fn names_of(kubectl: &Kubectl, what: &str) -> Result<Vec<String>> {
+    let found = list(kubectl, what).await?;
+    Ok(found.iter().filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }
 
 async fn list(kubectl: &Kubectl, what: &str) -> Result<Vec<Value>> {

@@ -25,25 +25,51 @@ use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
 use crate::images::Images;
+use crate::stage::Scene;
 
-/// A scenario, which gets a folder of its own.
+/// A scenario.
 struct Scenario {
     name: &'static str,
     by_default: bool,
-    run: for<'a> fn(&'a Images, &'a Path) -> LocalBoxFuture<'a, Result<()>>,
+    play: Play,
+}
+
+/// How a scenario is played.
+enum Play {
+    /// With a server.
+    Staged(Scene),
+    /// In a folder of its own.
+    Alone(InFolder),
+}
+
+type InFolder = for<'a> fn(&'a Images, &'a Path) -> LocalBoxFuture<'a, Result<()>>;
+
+/// Returns a scenario with a server, which runs by default.
+const fn usual(name: &'static str, scene: Scene) -> Scenario {
+    Scenario { name, by_default: true, play: Play::Staged(scene) }
+}
+
+/// Returns a scenario with a server, which runs when it is named, or with `--all`.
+const fn further(name: &'static str, scene: Scene) -> Scenario {
+    Scenario { name, by_default: false, play: Play::Staged(scene) }
+}
+
+/// The same without a server of its own.
+const fn alone(name: &'static str, run: InFolder) -> Scenario {
+    Scenario { name, by_default: false, play: Play::Alone(run) }
 }
 
 /// All scenarios.
 const SCENARIOS: [Scenario; 9] = [
-    Scenario { name: "journey", by_default: true, run: |i, f| journey::run(i, f).boxed_local() },
-    Scenario { name: "by-hand", by_default: false, run: |i, f| by_hand::run(i, f).boxed_local() },
-    Scenario { name: "pivot", by_default: true, run: |i, f| pivot::run(i, f).boxed_local() },
-    Scenario { name: "behind", by_default: false, run: |i, f| days::behind(i, f).boxed_local() },
-    Scenario { name: "cut", by_default: false, run: |i, f| days::cut(i, f).boxed_local() },
-    Scenario { name: "kills", by_default: false, run: |i, f| days::kills(i, f).boxed_local() },
-    Scenario { name: "refused", by_default: false, run: |i, f| days::refused(i, f).boxed_local() },
-    Scenario { name: "unprivileged", by_default: false, run: |i, f| days::unprivileged(i, f).boxed_local() },
-    Scenario { name: "two", by_default: false, run: |i, f| days::two(i, f).boxed_local() },
+    usual("journey", |stage| journey::play(stage).boxed_local()),
+    usual("pivot", |stage| pivot::play(stage).boxed_local()),
+    alone("by-hand", |images, folder| by_hand::run(images, folder).boxed_local()),
+    further("behind", |stage| days::behind(stage).boxed_local()),
+    further("cut", |stage| days::cut(stage).boxed_local()),
+    further("kills", |stage| days::kills(stage).boxed_local()),
+    further("refused", |stage| days::refused(stage).boxed_local()),
+    further("unprivileged", |stage| days::unprivileged(stage).boxed_local()),
+    further("two", |stage| days::two(stage).boxed_local()),
 ];
 
 /// Runs the scenarios too that do not run by default.
@@ -102,7 +128,10 @@ async fn here(scenario: &Scenario) -> Result<()> {
     // Nodes do not fit into a temporary folder in memory, nor on another overlay.
     let folder = tempfile::Builder::new().prefix(scenario.name).tempdir_in(images.folder())?;
     let steps = steps::Steps::new(scenario.name);
-    let outcome = (scenario.run)(&images, folder.path()).await;
+    let outcome = match scenario.play {
+        Play::Staged(scene) => stage::play(scenario.name, scene, &images, folder.path()).await,
+        Play::Alone(run) => run(&images, folder.path()).await,
+    };
     steps.done(if outcome.is_ok() { "passed" } else { "FAILED" })?;
     machine::remove_groups(folder.path()).await;
     outcome

@@ -1,14 +1,11 @@
 //! `up --pivot-to self`: the cluster takes over everything, and this machine keeps what only it can do: its nodes are made and removed from here.
 
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::Result;
 
-use crate::images::Images;
 use crate::kubectl::Kubectl;
-use crate::run::until;
-use crate::stage::{self, CHANGE, Stage, UP};
+use crate::stage::{CHANGE, Stage, UP};
 use crate::{machines, manifest};
 
 /// The longest time for the pivot, with the image of a program that was not built for a release.
@@ -20,24 +17,11 @@ const CONTROLLERS: &str = "--namespace firstlight-system rollout status deployme
 /// Plays the pivot.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("pivot", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let version = stage.images.older();
     stage.up(&manifest::cluster(version)?, &["--pivot-to", "self"]).await?;
-    let server = &mut stage.server;
-    until("the cluster manages itself", UP + PIVOT, async || {
-        // An end is final.
-        if let Err(ended) = server.is_running() {
-            return Ok(Err(ended));
-        }
-        ensure!(server.log().contains(GOES_ON), "{}", server.last_words());
-        Ok(Ok(()))
-    })
-    .await??;
+    stage.server.says(GOES_ON, UP + PIVOT).await?;
     stage.steps.done("the cluster manages itself")?;
     let itself = stage.server.pivoted();
     itself.wait(CONTROLLERS, UP).await?;
@@ -62,7 +46,7 @@ async fn grow_and_replace(stage: &Stage<'_>, itself: &Kubectl, version: &str) ->
     itself.run("scale machinedeployment/local-workers --replicas 2").await?;
     machines::wait(itself, itself, 3, version, CHANGE).await?;
     stage.steps.done("a second worker")?;
-    let worker = machines::workers(itself).await?.into_iter().next().context("a worker")?;
+    let worker = machines::worker(itself).await?;
     itself.run(&format!("delete machine {worker} --wait=false")).await?;
     machines::is_gone(itself, &worker, CHANGE).await?;
     machines::wait(itself, itself, 3, version, CHANGE).await?;

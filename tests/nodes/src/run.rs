@@ -35,6 +35,12 @@ pub async fn run(command: &mut Command, input: &[u8], limit: Duration) -> Result
     Ok(text)
 }
 
+/// Returns the last lines of a text, for an error.
+pub fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
 /// Waits until `condition` returns a value.
 ///
 /// # Errors

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tokio::process::{Child, Command};
 
 use crate::images::{Images, firstlight};
 use crate::kubectl::Kubectl;
-use crate::run::{run, until};
+use crate::run::{last_lines, run, until};
 
 /// The longest time until a server answers, and for a command of the program.
 const START: Duration = Duration::from_secs(60);
@@ -151,6 +152,31 @@ impl Server {
         command.spawn().with_context(|| format!("cannot start {}", self.binary.display()))
     }
 
+    /// Returns the nodes and load balancers, as `nodes list` prints them.
+    ///
+    /// # Errors
+    /// The command fails.
+    pub async fn listed(&self) -> Result<Vec<Value>> {
+        Ok(serde_json::from_str(&self.run(&["nodes", "list", "-o", "json"]).await?)?)
+    }
+
+    /// Waits until the server has printed this.
+    ///
+    /// # Errors
+    /// It has not within `limit`, or ends before.
+    pub async fn says(&mut self, text: &str, limit: Duration) -> Result<()> {
+        let what = format!("the server says {text:?}");
+        let found = until(&what, limit, async || {
+            // An end is final.
+            if let Err(ended) = self.is_running() {
+                return Ok(Err(ended));
+            }
+            ensure!(self.log().contains(text), "{}", self.last_words());
+            Ok(Ok(()))
+        });
+        found.await?
+    }
+
     /// Returns a kubectl for the server.
     pub fn kubectl(&self) -> Kubectl {
         Kubectl::new(&self.kubectl, &self.kubeconfig())
@@ -190,9 +216,7 @@ impl Server {
 
     /// Returns the last lines of the log.
     pub fn last_words(&self) -> String {
-        let log = self.log();
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(LINES)..].join("\n")
+        last_lines(&self.log(), LINES)
     }
 
     /// Returns the log, of earlier servers too.

@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, ensure};
+use futures::future::LocalBoxFuture;
 use serde_json::Value;
 
 use crate::images::Images;
 use crate::kubectl::Kubectl;
 use crate::machine::Machine;
 use crate::machines;
-use crate::run::until;
+use crate::run::{last_lines, until};
 use crate::server::Server;
 use crate::steps::Steps;
 
@@ -25,6 +26,9 @@ const MANAGEMENT: [&str; 3] = [
     "describe devclusters,devmachines -A",
     "get machines -A -o yaml",
 ];
+/// What it shows of each node.
+pub const STATE: &str =
+    "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u node-pods-network";
 const NODES: [&str; 2] = ["get nodes,pods -A -o wide", "get events -A --sort-by=.lastTimestamp"];
 
 /// A scenario in its folder.
@@ -35,20 +39,18 @@ pub struct Stage<'a> {
     pub steps: Steps,
 }
 
-/// Plays a scenario with a server.
+/// A scenario with a server.
+pub type Scene = for<'a> fn(&'a mut Stage<'_>) -> LocalBoxFuture<'a, Result<()>>;
+
+/// Plays a scenario.
 ///
 /// # Errors
 /// A step fails; the error has the state of everything. Or the machine is not as before.
-pub async fn play(
-    name: &'static str,
-    images: &Images,
-    folder: &Path,
-    scenario: impl AsyncFnOnce(&mut Stage<'_>) -> Result<()>,
-) -> Result<()> {
+pub async fn play(name: &'static str, scene: Scene, images: &Images, folder: &Path) -> Result<()> {
     let before = Machine::look(images, folder).await?;
     let server = Server::new(images, folder)?;
     let mut stage = Stage { images, folder, server, steps: Steps::new(name) };
-    if let Err(error) = scenario(&mut stage).await {
+    if let Err(error) = scene(&mut stage).await {
         return Err(anyhow!("{error:#}\n{}", stage.explained().await));
     }
     before.is(&Machine::look(images, folder).await?)
@@ -76,7 +78,7 @@ impl Stage<'_> {
         let cluster =
             until("the kubeconfig of the cluster", UP, async || server.cluster(CLUSTER).await).await?;
         self.steps.done("the cluster has a kubeconfig")?;
-        until("two Nodes", UP, async || machines::has_nodes(&cluster, 2).await).await?;
+        until("two Nodes", UP, async || machines::nodes(&cluster, 2).await).await?;
         cluster.wait("wait node --all --for=condition=Ready", UP).await?;
         self.steps.done("1 + 1 Nodes Ready")?;
         cluster.wait("--namespace kube-system rollout status deployment/coredns", UP).await?;
@@ -113,8 +115,7 @@ impl Stage<'_> {
             let said =
                 server.run(&["nodes", "logs", &node]).await.unwrap_or_else(|error| format!("{error:#}"));
             text += &format!("--- console of {node}\n{}\n", last_lines(&said, 40));
-            let line = "systemctl --failed; crictl ps -a; journalctl --no-pager -n 60 -u kubelet -u node-pods-network";
-            let state = server.in_node(&node, &["sh", "-c", line]).await;
+            let state = server.in_node(&node, &["sh", "-c", STATE]).await;
             text += &state.unwrap_or_else(|error| format!("{error:#}"));
         }
         format!("{text}\n--- the server\n{}", server.last_words())
@@ -144,9 +145,4 @@ pub async fn says(
         Ok(())
     })
     .await
-}
-
-fn last_lines(text: &str, count: usize) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(count)..].join("\n")
 }

@@ -9,12 +9,10 @@ mod check;
 pub mod limits;
 mod make;
 mod node_images;
-pub mod pods_network;
 mod stream;
 mod turn;
 mod words;
 
-pub use check::node;
 pub use make::{ImagesAt, Recipe, make};
 pub use node_images::{NodeImages, Options, local};
 pub use stream::of as stream;

@@ -1,14 +1,11 @@
 //! Nodes that are paused, stopped and deleted behind the server's back.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, ensure};
 
 use super::{CONTAINER, FALSE, TRUE};
-use crate::images::Images;
 use crate::kubectl::Kubectl;
 use crate::run::until;
-use crate::stage::{self, CHANGE, Stage, UP, says};
+use crate::stage::{CHANGE, Stage, UP, says};
 use crate::{machines, manifest};
 
 const BALANCER: &str = "LoadBalancerAvailable";
@@ -17,15 +14,11 @@ const DEV_CLUSTER: &str = "devcluster/local";
 /// Plays it.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("behind", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     stage.up(&manifest::without_health(stage.images.older())?, &[]).await?;
     let (management, cluster) = stage.come_up().await?;
-    let worker = machines::workers(&management).await?.into_iter().next().context("a worker")?;
+    let worker = machines::worker(&management).await?;
     let names = machines::names(&management).await?;
     let plane = names.into_iter().find(|name| *name != worker).context("a control plane")?;
     paused(stage, &management, &plane).await?;

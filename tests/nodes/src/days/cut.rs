@@ -1,23 +1,16 @@
 //! A node that is killed at the moment of its bootstrap.
 
-use std::path::Path;
-
 use anyhow::Result;
 
 use super::{BOOTSTRAP, CONTAINER, FALSE, first_machine};
-use crate::images::Images;
-use crate::stage::{self, Stage, UP, says};
+use crate::stage::{Stage, UP, says};
 use crate::{machines, manifest};
 
 /// Plays it.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("cut", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     stage.up(&manifest::without_health(stage.images.older())?, &[]).await?;
     let name = first_machine(stage).await?;
     let (management, object) = (stage.server.kubectl(), format!("devmachine/{name}"));

@@ -1,26 +1,18 @@
 //! The server is killed while an image is unpacked, while a node is made, and while it is bootstrapped. Each machine is made once.
 
-use std::path::Path;
-
 use anyhow::{Result, ensure};
-use serde_json::Value;
 
 use super::{BOOTSTRAP, CONTAINER, FALSE, first_machine};
-use crate::images::Images;
 use crate::machines::{self, inits};
 use crate::manifest;
 use crate::run::until;
-use crate::stage::{self, Stage, UP, says};
+use crate::stage::{Stage, UP, says};
 
 /// Plays it.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("kills", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     stage.up(&manifest::without_health(stage.images.older())?, &[]).await?;
     let name = first_machine(stage).await?;
     let object = format!("devmachine/{name}");
@@ -39,8 +31,7 @@ async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let (management, _) = stage.come_up().await?;
     ensure!(inits().get(&name) == before.get(&name), "{name} was made again: {before:?}, {:?}", inits());
     let machines = machines::names(&management).await?;
-    let listed: Vec<Value> =
-        serde_json::from_str(&stage.server.run(&["nodes", "list", "-o", "json"]).await?)?;
+    let listed = stage.server.listed().await?;
     let listed: Vec<&str> = listed.iter().filter_map(|node| node["name"].as_str()).collect();
     ensure!(machines.contains(&name), "the first machine was replaced: {machines:?}");
     ensure!(listed.len() == 3 && inits().len() == 2, "two nodes and a load balancer: {listed:?}");

@@ -13,12 +13,12 @@ use crate::machines;
 use crate::run::until;
 use crate::stage::{Stage, UP};
 
-pub use behind::run as behind;
-pub use cut::run as cut;
-pub use kills::run as kills;
-pub use refused::run as refused;
-pub use two::run as two;
-pub use unprivileged::run as unprivileged;
+pub use behind::play as behind;
+pub use cut::play as cut;
+pub use kills::play as kills;
+pub use refused::play as refused;
+pub use two::play as two;
+pub use unprivileged::play as unprivileged;
 
 /// The condition that a node runs.
 const CONTAINER: &str = "ContainerProvisioned";

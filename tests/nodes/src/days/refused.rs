@@ -1,47 +1,30 @@
 //! What cannot work: a command of the user that fails, and an image that is nowhere.
 
-use std::path::Path;
-
 use anyhow::Result;
 
 use super::{BOOTSTRAP, CONTAINER, FALSE, first_machine};
-use crate::images::Images;
 use crate::manifest;
-use crate::run::until;
-use crate::stage::{self, CHANGE, Stage, UP, says};
+use crate::stage::{CHANGE, Stage, UP, says};
 
 /// Plays it.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("refused", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let version = stage.images.older();
     stage.up(&manifest::with_image(version, "localhost:1/no-node:v1")?, &[]).await?;
     let (management, object) =
         (stage.server.kubectl(), format!("devmachine/{}", first_machine(stage).await?));
     says(&management, &object, CONTAINER, FALSE, "localhost:1/no-node:v1", UP).await?;
     says(&management, &object, CONTAINER, FALSE, "--container-images", UP).await?;
-    shows(stage, "localhost:1/no-node:v1").await?;
+    stage.server.says("localhost:1/no-node:v1", UP).await?;
     stage.steps.done("an image that is nowhere is named")?;
     management.wait("delete cluster local", CHANGE).await?;
     management.run("delete devmachinetemplate,kubeadmconfigtemplate,machinedeployment --all").await?;
     management.apply(&manifest::with_command(version, "exit 3")?).await?;
     let object = format!("devmachine/{}", first_machine(stage).await?);
     says(&management, &object, BOOTSTRAP, FALSE, "exited with status: 3", UP).await?;
-    shows(stage, "exited with status: 3").await?;
+    stage.server.says("exited with status: 3", UP).await?;
     stage.steps.done("a command that fails is named")?;
     stage.end().await
-}
-
-/// Waits until `up` shows this.
-async fn shows(stage: &Stage<'_>, text: &str) -> Result<()> {
-    until(&format!("`up` shows {text:?}"), UP, async || {
-        anyhow::ensure!(stage.server.log().contains(text), "{}", stage.server.last_words());
-        Ok(())
-    })
-    .await
 }

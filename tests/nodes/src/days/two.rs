@@ -1,24 +1,16 @@
 //! Two clusters of one name, in two namespaces.
 
-use std::path::Path;
-
 use anyhow::{Context as _, Result, ensure};
-use serde_json::Value;
 
-use crate::images::Images;
 use crate::manifest;
 use crate::run::until;
-use crate::stage::{self, CHANGE, CLUSTER, Stage, UP, says};
+use crate::stage::{CHANGE, CLUSTER, Stage, UP, says};
 
 /// Plays it.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("two", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let manifests = manifest::without_health(stage.images.older())?.replace("replicas: 1", "REPLICAS");
     let manifests = manifests.replacen("REPLICAS", "replicas: 1", 1).replace("REPLICAS", "replicas: 0");
     stage.up(&manifests, &[]).await?;
@@ -38,8 +30,7 @@ async fn play(stage: &mut Stage<'_>) -> Result<()> {
     until("the second one answers", UP, async || second.run("get --raw /readyz").await).await?;
     management.wait(&format!("delete cluster {CLUSTER}"), CHANGE).await?;
     second.run("get --raw /readyz").await.context("the other cluster, after the first was deleted")?;
-    let listed: Vec<Value> =
-        serde_json::from_str(&stage.server.run(&["nodes", "list", "-o", "json"]).await?)?;
+    let listed = stage.server.listed().await?;
     ensure!(listed.len() == 2, "a node and its load balancer are left: {listed:?}");
     stage.steps.done("one is deleted, and the other goes on")?;
     stage.end().await

@@ -4,25 +4,19 @@ mod forward;
 mod restart;
 
 use std::io::Write as _;
-use std::path::Path;
 
 use anyhow::Result;
 
-use crate::images::Images;
 use crate::kubectl::Kubectl;
 use crate::server::Server;
-use crate::stage::{self, CHANGE, Stage};
+use crate::stage::{CHANGE, Stage};
 use crate::{machines, manifest, workload};
 
 /// Plays the journey.
 ///
 /// # Errors
-/// A step fails, or the machine is not as before.
-pub async fn run(images: &Images, folder: &Path) -> Result<()> {
-    stage::play("journey", images, folder, play).await
-}
-
-async fn play(stage: &mut Stage<'_>) -> Result<()> {
+/// A step fails.
+pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let (old, new) = (stage.images.older(), stage.images.newer());
     stage.up(&manifest::cluster(old)?, &[]).await?;
     let (management, cluster) = stage.come_up().await?;

@@ -15,9 +15,10 @@ use anyhow::{Context, Result, bail};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use node_balancer::Contained;
-use node_runtime::{Exec, Exit, Options, Own, Runtime, Spec, supervisor};
+use node_runtime::{Options, Own, supervisor};
 use rustix::process::{Signal, getpid, kill_process};
 use system_containers::balancer::{Balancers, Configuration};
+use system_containers::{Exec, Exit, Runtime, Spec};
 use tokio::io::AsyncWrite;
 
 fn main() -> Result<()> {
