@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
-use files::{append, make_folder, publish, publish_folder, replace, write};
+use files::{append, lock, make_folder, publish, publish_folder, replace, try_lock, try_lock_shared, write};
 
 #[test]
 fn a_file_is_replaced_whole_and_has_its_permissions() {
@@ -63,4 +63,20 @@ fn what_arrived_in_parts_and_folders_are_published() {
     publish_folder(&at("new"), &at("ready")).unwrap();
     assert_eq!(fs::read(at("ready/deep/file")).unwrap(), b"x");
     assert!(!at("part").exists() && !at("new").exists());
+}
+
+#[test]
+fn a_lock_is_that_of_its_path_until_its_file_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("locks/one");
+    let alone = try_lock(&path).unwrap().unwrap();
+    assert!(try_lock(&path).unwrap().is_none() && try_lock_shared(&path).unwrap().is_none());
+    drop(alone);
+    let shared = [try_lock_shared(&path).unwrap().unwrap(), try_lock_shared(&path).unwrap().unwrap()];
+    assert!(try_lock(&path).unwrap().is_none());
+    drop(shared);
+    let removed = lock(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    assert!(try_lock(&path).unwrap().is_some(), "another file, of which nobody has the lock");
+    drop(removed);
 }

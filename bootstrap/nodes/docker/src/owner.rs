@@ -1,6 +1,6 @@
 //! The name of a data directory, by which its containers are known. It moves with the directory.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -15,11 +15,9 @@ const DIGITS: usize = 16;
 /// The directory cannot be read or written, or the file with the name is damaged.
 pub(crate) fn of(data: &Path, random: &Random) -> Result<String> {
     files::make_folder(data, 0o700)?;
-    let (path, lock) = (data.join("owner"), data.join("lock"));
+    let path = data.join("owner");
     // Two processes may be the first ones.
-    let lock = File::options().create(true).truncate(false).write(true).open(&lock);
-    let lock = lock.with_context(|| format!("cannot lock {}", data.display()))?;
-    lock.lock().with_context(|| format!("cannot lock {}", data.display()))?;
+    let _lock = files::lock(&data.join("lock"))?;
     if !path.exists() {
         files::write(&path, 0o600, format!("{:016x}", random.number()).as_bytes())?;
     }

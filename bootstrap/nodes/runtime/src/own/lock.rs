@@ -1,7 +1,6 @@
 //! Locks between operations, also those of other processes. The kernel releases a lock with the process that has it.
 
-use std::fs::{self, File, TryLockError};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -71,20 +70,7 @@ pub(super) async fn take(clock: &Clock, path: &Path, time: Duration) -> Result<L
 
 /// Takes a lock; `None` if somebody has it.
 pub(super) fn attempt(path: &Path) -> Result<Option<Lock>> {
-    let cannot = || format!("cannot lock {}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(cannot)?;
-    }
-    let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Ok(None),
-        Err(TryLockError::Error(error)) => return Err(error).with_context(cannot),
-    }
-    // The file may have been removed in the meantime, so that another process could lock a new one.
-    let is_same =
-        fs::metadata(path).is_ok_and(|found| file.metadata().is_ok_and(|own| own.ino() == found.ino()));
-    Ok(is_same.then(|| Lock { file, path: path.to_owned() }))
+    Ok(files::try_lock(path)?.map(|file| Lock { file, path: path.to_owned() }))
 }
 
 /// Returns the identity of a data directory, and makes one if it has none. It moves with the directory.
