@@ -33,7 +33,7 @@ pub use descriptor::{Descriptor, Document, IMAGE_INDEX, IMAGE_MANIFEST, Platform
 pub use digest::{Digest, Hashing};
 pub use files::{FileKind, NewFile};
 pub use format::Bundle;
-pub use images::{Archive, Image, Platforms};
+pub use images::{Archive, Image, Platforms, architecture};
 pub use list::{Item, list};
 pub use reference::Reference;
 pub use section::Section;

@@ -102,8 +102,8 @@ impl Archive {
     }
 
     fn read(&self, manifest: &Descriptor) -> Result<Image> {
-        let content = self.bytes(manifest).context("the manifest is missing")?;
-        let document = Document::parse(manifest, content)?;
+        let written = self.bytes(manifest).context("the manifest is missing")?;
+        let document = Document::parse(manifest, written)?;
         let config = document.config.context("it has no config")?;
         let content = match self.bytes(&config) {
             Some(bytes) => bytes.to_vec(),
@@ -116,7 +116,7 @@ impl Archive {
         Ok(Image {
             manifest: manifest.digest,
             media_type: manifest.media_type.clone(),
-            document: self.bytes(manifest).unwrap_or_default().to_vec(),
+            document: written.to_vec(),
             id: config.digest,
             config: content,
             layers: document.layers,

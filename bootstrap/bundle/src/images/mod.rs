@@ -17,7 +17,7 @@ use crate::reference::Reference;
 use crate::source::Source;
 
 pub use archive::{Archive, Image};
-pub use platforms::Platforms;
+pub use platforms::{Platforms, architecture};
 pub(crate) use walk::{Read, Walk, referrers};
 
 /// The images of a source that a bundle takes.

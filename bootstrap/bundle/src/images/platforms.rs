@@ -20,11 +20,6 @@ impl Platforms {
         }])
     }
 
-    /// Returns the architecture of this machine, as images name it.
-    pub fn own_architecture() -> &'static str {
-        architecture()
-    }
-
     /// Returns all platforms.
     pub fn all() -> Self {
         Self(Vec::new())
@@ -96,7 +91,7 @@ pub(super) fn names<'a>(platforms: impl Iterator<Item = &'a Platform>) -> String
 }
 
 /// Returns the architecture of this machine, as images name it.
-fn architecture() -> &'static str {
+pub fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

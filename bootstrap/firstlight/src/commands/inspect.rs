@@ -110,10 +110,5 @@ pub fn version(options: &VersionOptions) -> Result<()> {
 
 /// Returns the platform in the form of Go programs, for example `linux/amd64`.
 fn platform() -> String {
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    format!("{}/{architecture}", std::env::consts::OS)
+    format!("{}/{}", std::env::consts::OS, bundle::architecture())
 }

@@ -108,7 +108,7 @@ fn write_with(out: impl Write, reference: &str, config: &Value, layer: Layer) ->
         "layers": [layer.describe("application/vnd.oci.image.layer.v1.tar+gzip")],
     }))?;
     let mut entry = manifest.describe("application/vnd.oci.image.manifest.v1+json");
-    entry["platform"] = json!({"architecture": architecture(), "os": "linux"});
+    entry["platform"] = json!({"architecture": bundle::architecture(), "os": "linux"});
     // containerd and podman use the full name in the first annotation, other tools the tag in the second.
     entry["annotations"] =
         json!({"io.containerd.image.name": full, "org.opencontainers.image.ref.name": tag});
@@ -158,21 +158,12 @@ pub fn time() -> Result<i64> {
 fn config(config: &Value, contents: &str, created: &str) -> Value {
     json!({
         "created": created,
-        "architecture": architecture(),
+        "architecture": bundle::architecture(),
         "os": "linux",
         "config": config,
         "rootfs": {"type": "layers", "diff_ids": [contents]},
         "history": [{"created": created, "created_by": "firstlight image"}],
     })
-}
-
-/// Returns the architecture as images name it.
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }
 
 /// Returns the digest in the form `sha256:…`.

@@ -57,7 +57,7 @@ impl Config {
     pub fn parse(content: &[u8]) -> Result<Self> {
         let document: Document =
             serde_json::from_slice(content).context("the config is not that of an image")?;
-        let own = architecture();
+        let own = bundle::architecture();
         ensure!(
             document.architecture == own && document.os == "linux",
             "it is an image for {}/{}, and this machine is linux/{own}",
@@ -138,13 +138,4 @@ fn entry(file: &[u8], wanted: &str) -> Option<Vec<String>> {
     let by = |field: usize| lines.iter().find(|line| line.len() > 2 && line.get(field) == Some(&wanted));
     let found = by(0).or_else(|| by(2))?;
     Some(found.iter().map(|field| (*field).to_owned()).collect())
-}
-
-/// Returns the architecture of this machine, as images name it.
-fn architecture() -> &'static str {
-    match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 
 use anyhow::{Context, Result};
-use bundle::{Digest, IMAGE_INDEX, IMAGE_MANIFEST, Platforms};
+use bundle::{Digest, IMAGE_INDEX, IMAGE_MANIFEST};
 use chrono::{DateTime, SecondsFormat, Utc};
 use container_images::Name;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) fn write(out: impl Write, recipe: &Recipe, name: &Name, layer: &Layer
     let manifest = manifest.to_string().into_bytes();
     let full = name.to_string();
     let mut entry = described(IMAGE_MANIFEST, &manifest);
-    entry["platform"] = json!({"architecture": Platforms::own_architecture(), "os": "linux"});
+    entry["platform"] = json!({"architecture": bundle::architecture(), "os": "linux"});
     entry["annotations"] =
         json!({"io.containerd.image.name": full, "org.opencontainers.image.ref.name": full});
     let index = json!({"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": [entry]});
@@ -60,7 +60,7 @@ fn config(recipe: &Recipe, layer: &Layer) -> Result<Value> {
     let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     Ok(json!({
         "created": time,
-        "architecture": Platforms::own_architecture(),
+        "architecture": bundle::architecture(),
         "os": "linux",
         "config": {
             "Entrypoint": ["/sbin/init"],
