@@ -97,11 +97,12 @@ impl Images for NodeImages {
 impl Shared {
     async fn find(&self, text: &str, report: Report<'_>) -> Result<Image> {
         let name: Name = text.parse()?;
-        let state = self.sources.state();
+        let sources = self.sources.clone();
+        let state = in_thread(move || Ok(sources.state())).await?;
         if let Some(known) = self.known(text, &state) {
             return Ok(known);
         }
-        let _turn = self.turns.wait(report).await?;
+        let _turn = self.turns.wait(&name.to_string(), report).await?;
         if let Some(known) = self.known(text, &state) {
             return Ok(known);
         }
@@ -155,7 +156,7 @@ impl Shared {
     async fn archive(self: Arc<Self>, text: &str) -> Result<Box<dyn AsyncRead + Send + Unpin>> {
         let name: Name = text.parse()?;
         let names = archive::names(&name);
-        let _turn = self.turns.wait(&|_| ()).await?;
+        let _turn = self.turns.wait(&name.to_string(), &|_| ()).await?;
         let local = self.read_sources(&self.sources, &name).await;
         let (folder, (archive, image)) = match local {
             Ok(found) => (None, found),

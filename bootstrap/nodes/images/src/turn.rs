@@ -1,44 +1,49 @@
-//! Turns: one process at a time, and one task of it, changes the data directory. Commands use that of a server that runs.
+//! Turns: one process at a time changes the data directory, and one of its tasks gets a certain image. Commands use that of a server that runs.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use container_images::{Locked, Locks};
 use machinery::clock::Clock;
+use parking_lot::Mutex;
 use system_containers::Report;
-use tokio::sync::{Mutex, MutexGuard};
 
 /// The pause between two attempts to get a lock.
 const AGAIN: Duration = Duration::from_millis(50);
-/// The file that is locked. The kernel releases the lock with the process that has it.
+/// The file that is locked.
 const FILE: &str = "lock";
 
 /// The turns of one data directory.
 pub(crate) struct Turns {
     path: PathBuf,
     clock: Clock,
-    own: Mutex<()>,
+    names: Locks,
+    /// The lock of this process, as long as one of its tasks has a turn.
+    own: Mutex<Weak<File>>,
 }
 
 /// A turn, until it is dropped.
-pub(crate) struct Turn<'a> {
-    _file: File,
-    _own: MutexGuard<'a, ()>,
+pub(crate) struct Turn {
+    _name: Locked,
+    _file: Arc<File>,
 }
 
 impl Turns {
     pub(crate) fn new(data: &Path, clock: Clock) -> Self {
-        Self { path: data.join(FILE), clock, own: Mutex::default() }
+        Self { path: data.join(FILE), clock, names: Locks::default(), own: Mutex::default() }
     }
 
-    /// Waits for a turn. `report` is told that another process has it.
-    pub(crate) async fn wait(&self, report: Report<'_>) -> Result<Turn<'_>> {
-        let own = self.own.lock().await;
+    /// Waits for the turn of an image: nobody else gets it then, and others of this process get other ones. `report` is told that another process
+    /// has the directory.
+    pub(crate) async fn wait(&self, image: &str, report: Report<'_>) -> Result<Turn> {
+        let name = self.names.lock(image).await;
         let mut is_told = false;
         loop {
-            if let Some(file) = attempt(&self.path)? {
-                return Ok(Turn { _file: file, _own: own });
+            if let Some(file) = self.attempt()? {
+                return Ok(Turn { _name: name, _file: file });
             }
             if !is_told {
                 report("waiting for another process, which gets an image");
@@ -48,22 +53,19 @@ impl Turns {
         }
     }
 
+    fn attempt(&self) -> Result<Option<Arc<File>>> {
+        let mut own = self.own.lock();
+        if let Some(file) = own.upgrade() {
+            return Ok(Some(file));
+        }
+        let file = files::try_lock(&self.path)?.map(Arc::new);
+        *own = file.as_ref().map(Arc::downgrade).unwrap_or_default();
+        Ok(file)
+    }
+
     /// Takes a turn for `work`, or returns `None` if another process has it.
     pub(crate) fn if_free<T>(data: &Path, work: impl FnOnce() -> Result<T>) -> Result<Option<T>> {
-        let file = attempt(&data.join(FILE))?;
+        let file = files::try_lock(&data.join(FILE))?;
         file.map(|_file| work()).transpose()
-    }
-}
-
-fn attempt(path: &Path) -> Result<Option<File>> {
-    let cannot = || format!("cannot lock {}", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(cannot)?;
-    }
-    let file = File::options().create(true).truncate(false).write(true).open(path).with_context(cannot)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error).with_context(cannot),
     }
 }

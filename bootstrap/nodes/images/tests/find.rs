@@ -87,6 +87,23 @@ async fn an_image_that_somebody_removed_is_unpacked_again() {
     assert!(fs::exists(format!("{}/kind/version", image.id)).unwrap());
 }
 
+#[tokio::test]
+async fn an_image_that_does_not_come_delays_no_other() {
+    let machine = Machine::new();
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stuck = format!("{}/node:v1.36.3", silent.local_addr().unwrap());
+    let layer = layer(&node());
+    layout(&machine.local().join("node"), "docker.io/kindest/node:v1.36.3", &config(&layer), &layer);
+    let other = async {
+        let _asked = silent.accept().await.unwrap();
+        machine.find("kindest/node:v1.36.3").await
+    };
+    tokio::select! {
+        found = machine.find(&stuck) => panic!("nobody answers: {found:?}"),
+        found = tokio::time::timeout(std::time::Duration::from_secs(20), other) => found.unwrap().unwrap(),
+    };
+}
+
 /// A command and a server have the same data directory.
 #[tokio::test]
 async fn processes_take_turns() {

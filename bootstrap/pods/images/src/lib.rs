@@ -22,6 +22,7 @@ mod unpack;
 pub use attributes::is_kept_attribute;
 pub use config::{Config, User};
 pub use distribution::{Client, Credentials, Hosts, Pace};
+pub use locks::{Locked, Locks};
 pub use name::Name;
 pub use pod_folders::Root;
 pub use registries::{Policy, Progress, Registries, Told};

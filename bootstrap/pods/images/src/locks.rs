@@ -1,4 +1,4 @@
-//! Locks by name: whoever holds one works on that image alone.
+//! Locks by name: whoever holds one works on that image alone. They are those of tasks and threads of this process.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -8,16 +8,16 @@ use tokio::sync::OwnedMutexGuard;
 
 /// The locks that somebody holds or waits for.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Locks(Arc<Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>>);
+pub struct Locks(Arc<Mutex<BTreeMap<String, Weak<tokio::sync::Mutex<()>>>>>);
 
 /// A lock that is held until this is dropped.
-pub(crate) struct Locked {
+pub struct Locked {
     _guard: OwnedMutexGuard<()>,
 }
 
 impl Locks {
     /// Waits for the lock of this name.
-    pub(crate) async fn lock(&self, name: &str) -> Locked {
+    pub async fn lock(&self, name: &str) -> Locked {
         Locked { _guard: self.of(name).lock_owned().await }
     }
 
