@@ -52,11 +52,16 @@ pub struct Descriptor {
 
 impl Descriptor {
     /// Returns a descriptor of `content`.
-    pub(crate) fn of(media_type: &str, content: &[u8]) -> Self {
+    pub fn of(media_type: &str, content: &[u8]) -> Self {
+        Self::new(media_type, Digest::of(content), content.len() as u64)
+    }
+
+    /// Returns a descriptor of a blob with this digest and size in bytes.
+    pub fn new(media_type: &str, digest: Digest, size: u64) -> Self {
         Self {
             media_type: media_type.to_owned(),
-            digest: Digest::of(content),
-            size: content.len() as u64,
+            digest,
+            size,
             artifact_type: None,
             annotations: BTreeMap::new(),
             platform: None,

@@ -1,7 +1,7 @@
 //! SHA-256 digests, which identify blobs.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::str::FromStr;
 
 use anyhow::{Error, Result, bail};
@@ -81,30 +81,52 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// A reader that computes the digest and the length of everything read through it.
-pub struct Hashing<R> {
-    inner: R,
+/// A reader or writer that computes the digest and the length of everything that goes through it.
+pub struct Hashing<T> {
+    inner: T,
     hash: Context,
     length: u64,
 }
 
-impl<R: Read> Hashing<R> {
+impl<T> Hashing<T> {
     /// Begins with the first byte of `inner`.
-    pub fn new(inner: R) -> Self {
+    pub fn new(inner: T) -> Self {
         Self { inner, hash: Context::new(&SHA256), length: 0 }
     }
 
-    /// Returns the digest and the length of all bytes that the caller has read.
+    /// Returns the digest and the length of all bytes that the caller has read or written.
     pub fn end(self) -> (Digest, u64) {
-        (Digest::finish(self.hash), self.length)
+        let (_, digest, length) = self.into_parts();
+        (digest, length)
+    }
+
+    /// Returns the reader or writer below, and the digest and the length of all bytes.
+    pub fn into_parts(self) -> (T, Digest, u64) {
+        (self.inner, Digest::finish(self.hash), self.length)
+    }
+
+    fn count(&mut self, bytes: &[u8]) {
+        self.hash.update(bytes);
+        self.length += bytes.len() as u64;
     }
 }
 
 impl<R: Read> Read for Hashing<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
-        self.hash.update(buffer.get(..count).unwrap_or_default());
-        self.length += count as u64;
+        self.count(buffer.get(..count).unwrap_or_default());
         Ok(count)
+    }
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.inner.write(bytes)?;
+        self.count(bytes.get(..count).unwrap_or_default());
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
     }
 }

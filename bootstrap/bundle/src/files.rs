@@ -103,14 +103,8 @@ pub(crate) fn read(bundle: &Bundle, kind: FileKind) -> Result<Files> {
 
 /// Returns the descriptor of a file.
 pub(crate) fn describe(kind: FileKind, title: &str, digest: crate::Digest, size: u64) -> Descriptor {
-    Descriptor {
-        media_type: kind.media_type().to_owned(),
-        digest,
-        size,
-        artifact_type: None,
-        annotations: BTreeMap::from([(TITLE.to_owned(), title.to_owned())]),
-        platform: None,
-    }
+    let annotations = BTreeMap::from([(TITLE.to_owned(), title.to_owned())]);
+    Descriptor { annotations, ..Descriptor::new(kind.media_type(), digest, size) }
 }
 
 /// Returns the manifest of the artifact for `files`, with all blobs that it needs in addition to them.

@@ -19,9 +19,19 @@ pub(crate) fn names(name: &Name) -> Vec<String> {
 
 /// An image that is written, with the names that it gets.
 pub(crate) struct Named<'a> {
-    pub(crate) archive: &'a Archive,
     pub(crate) image: &'a Image,
     pub(crate) names: &'a [String],
+    /// Opens a layer.
+    pub(crate) open: Box<Open<'a>>,
+}
+
+type Open<'a> = dyn Fn(&Descriptor) -> Result<Box<dyn Read + 'a>> + 'a;
+
+impl<'a> Named<'a> {
+    /// Returns an image of an archive with these names.
+    pub(crate) fn of(archive: &'a Archive, image: &'a Image, names: &'a [String]) -> Self {
+        Self { image, names, open: Box::new(|layer| archive.layer(layer)) }
+    }
 }
 
 /// Writes images, with each blob once. Their layers are verified on their way.
@@ -35,7 +45,7 @@ pub(crate) fn write(images: &[Named<'_>], out: impl Write) -> Result<()> {
     add(&mut out, "index.json", index.to_string().as_bytes())?;
     add(&mut out, "manifest.json", for_docker(images).to_string().as_bytes())?;
     let mut written = BTreeSet::new();
-    for Named { archive, image, names } in images {
+    for Named { image, names, open } in images {
         let label = || names.first().cloned().unwrap_or_default();
         for (digest, content) in [(image.manifest, &image.document), (image.id, &image.config)] {
             if written.insert(digest) {
@@ -44,7 +54,7 @@ pub(crate) fn write(images: &[Named<'_>], out: impl Write) -> Result<()> {
         }
         for layer in &image.layers {
             if written.insert(layer.digest) {
-                let copied = copy(&mut out, archive, layer);
+                let copied = open(layer).and_then(|content| copy(&mut out, content, layer));
                 copied.with_context(|| format!("the image {}: the layer {}", label(), layer.digest))?;
             }
         }
@@ -68,8 +78,8 @@ fn add(out: &mut Builder<impl Write>, path: &str, content: &[u8]) -> Result<()> 
     Ok(out.append_data(&mut header, path, content)?)
 }
 
-fn copy(out: &mut Builder<impl Write>, archive: &Archive, layer: &Descriptor) -> Result<()> {
-    let mut content = Hashing::new(archive.layer(layer)?.take(layer.size));
+fn copy(out: &mut Builder<impl Write>, content: impl Read, layer: &Descriptor) -> Result<()> {
+    let mut content = Hashing::new(content.take(layer.size));
     let mut header = header(layer.size);
     out.append_data(&mut header, layer.digest.path(), &mut content)?;
     io::copy(&mut content, &mut io::sink())?;

@@ -168,7 +168,7 @@ impl Shared {
             }
         };
         Ok(stream::of(move |out| {
-            let named = archive::Named { archive: &archive, image: &image, names: &names };
+            let named = archive::Named::of(&archive, &image, &names);
             let written = archive::write(&[named], out);
             if let Some(folder) = folder.filter(|_| written.as_ref().is_err_and(|error| !is_gone(error))) {
                 // Without it, the next call fetches what is damaged.
@@ -206,7 +206,7 @@ pub async fn local(
     let ((archive, image), name) = (found.await?, name.clone());
     Ok(stream::of(move |out| {
         let names = archive::names(&name);
-        let named = archive::Named { archive: &archive, image: &image, names: &names };
+        let named = archive::Named::of(&archive, &image, &names);
         archive::write(&[named], out).with_context(|| format!("the image {name}"))
     }))
 }

@@ -114,11 +114,11 @@ impl Images {
     /// Writes all images to one archive, in which those that share a layer have it once.
     fn write(&self, out: impl Write) -> Result<()> {
         let names: Vec<[String; 1]> = self.found.keys().map(|name| [name.clone()]).collect();
-        let images = self.found.values().zip(&names).map(|((at, image), names)| Named {
-            archive: &self.archives[*at],
-            image,
-            names,
-        });
+        let images = self
+            .found
+            .values()
+            .zip(&names)
+            .map(|((at, image), names)| Named::of(&self.archives[*at], image, names));
         archive::write(&images.collect::<Vec<_>>(), BufWriter::new(out))
     }
 

@@ -34,27 +34,20 @@ pub(super) struct Layer {
 /// # Errors
 /// A file cannot be read, or the disk is full.
 pub(super) fn pack(tree: &Path, scratch: &Path, time: i64) -> Result<Layer> {
-    let plain = scratch.join("layer.tar");
-    let cannot = || format!("cannot write {}", plain.display());
-    let mut packer = Packer {
-        out: Builder::new(BufWriter::new(File::create(&plain).with_context(cannot)?)),
-        time,
-        linked: BTreeMap::new(),
-    };
-    packer.folder(tree, Path::new(""))?;
-    packer.out.into_inner().and_then(|mut out| out.flush()).with_context(cannot)?;
     let path = scratch.join("layer.tar.gz");
     let cannot = || format!("cannot write {}", path.display());
-    let mut content = Hashing::new(File::open(&plain)?);
+    let whole = Hashing::new(File::create(&path).with_context(cannot)?);
     // Without a time and a name, so that the same files give the same bytes.
-    let compressed = BufWriter::new(File::create(&path).with_context(cannot)?);
-    let mut compressed = GzBuilder::new().write(compressed, Compression::fast());
-    io::copy(&mut content, &mut compressed).with_context(cannot)?;
-    compressed.finish().and_then(|mut out| out.flush()).with_context(cannot)?;
-    fs::remove_file(&plain).with_context(cannot)?;
-    let mut whole = Hashing::new(File::open(&path)?);
-    io::copy(&mut whole, &mut io::sink())?;
-    let ((content, _), (digest, size)) = (content.end(), whole.end());
+    let compressed = GzBuilder::new().write(BufWriter::new(whole), Compression::fast());
+    let content = BufWriter::new(Hashing::new(compressed));
+    let mut packer = Packer { out: Builder::new(content), time, linked: BTreeMap::new() };
+    packer.folder(tree, Path::new(""))?;
+    let finish = || -> io::Result<(Digest, Digest, u64)> {
+        let (compressed, content, _) = packer.out.into_inner()?.into_inner()?.into_parts();
+        let (_, digest, size) = compressed.finish()?.into_inner()?.into_parts();
+        Ok((content, digest, size))
+    };
+    let (content, digest, size) = finish().with_context(cannot)?;
     Ok(Layer { path, digest, size, content })
 }
 

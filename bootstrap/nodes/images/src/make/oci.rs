@@ -1,17 +1,17 @@
-//! The image as an OCI archive, which also has the `manifest.json` that older versions of Docker load.
+//! The image as an OCI archive.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Write;
 
 use anyhow::{Context, Result};
-use bundle::{Digest, IMAGE_INDEX, IMAGE_MANIFEST};
+use bundle::{Descriptor, Digest, IMAGE_MANIFEST, Image};
 use chrono::{DateTime, SecondsFormat, Utc};
 use container_images::Name;
 use serde_json::{Value, json};
-use tar::{Builder, Header};
 
 use super::Recipe;
 use super::layer::Layer;
+use crate::archive::{self, Named};
 
 const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
@@ -22,36 +22,21 @@ const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 /// `out` fails.
 pub(super) fn write(out: impl Write, recipe: &Recipe, name: &Name, layer: &Layer) -> Result<Digest> {
     let config = config(recipe, layer)?.to_string().into_bytes();
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": IMAGE_MANIFEST,
-        "config": described(CONFIG, &config),
-        "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size}],
+    let described = Descriptor::of(CONFIG, &config);
+    let layers = vec![Descriptor::new(LAYER, layer.digest, layer.size)];
+    let document = json!({
+        "schemaVersion": 2, "mediaType": IMAGE_MANIFEST, "config": described, "layers": layers,
     });
-    let manifest = manifest.to_string().into_bytes();
-    let full = name.to_string();
-    let mut entry = described(IMAGE_MANIFEST, &manifest);
-    entry["platform"] = json!({"architecture": bundle::architecture(), "os": "linux"});
-    entry["annotations"] =
-        json!({"io.containerd.image.name": full, "org.opencontainers.image.ref.name": full});
-    let index = json!({"schemaVersion": 2, "mediaType": IMAGE_INDEX, "manifests": [entry]});
-    let (id, digest) = (Digest::of(&config), Digest::of(&manifest));
-    let docker = json!([{"Config": id.path(), "RepoTags": [full], "Layers": [layer.digest.path()]}]);
-    let mut out = Builder::new(out);
-    let cannot = "cannot write the image";
-    for (path, content) in [
-        ("oci-layout".to_owned(), br#"{"imageLayoutVersion":"1.0.0"}"#.to_vec()),
-        ("index.json".to_owned(), index.to_string().into_bytes()),
-        ("manifest.json".to_owned(), docker.to_string().into_bytes()),
-        (id.path(), config),
-        (digest.path(), manifest),
-    ] {
-        add(&mut out, &path, content.len() as u64, content.as_slice()).context(cannot)?;
-    }
-    let file = File::open(&layer.path).context("the layer cannot be read")?;
-    add(&mut out, &layer.digest.path(), layer.size, file).context(cannot)?;
-    out.into_inner().and_then(|mut out| out.flush()).context(cannot)?;
-    Ok(digest)
+    let document = document.to_string().into_bytes();
+    let (manifest, id) = (Digest::of(&document), described.digest);
+    let image = Image { manifest, media_type: IMAGE_MANIFEST.to_owned(), document, id, config, layers };
+    let names = archive::names(name);
+    let open = |_: &Descriptor| -> Result<Box<dyn std::io::Read>> {
+        Ok(Box::new(File::open(&layer.path).context("the layer cannot be read")?))
+    };
+    let named = Named { image: &image, names: &names, open: Box::new(open) };
+    archive::write(&[named], out).context("cannot write the image")?;
+    Ok(manifest)
 }
 
 fn config(recipe: &Recipe, layer: &Layer) -> Result<Value> {
@@ -72,15 +57,4 @@ fn config(recipe: &Recipe, layer: &Layer) -> Result<Value> {
         "rootfs": {"type": "layers", "diff_ids": [layer.content]},
         "history": [{"created": time, "created_by": "firstlight image node"}],
     }))
-}
-
-fn described(kind: &str, content: &[u8]) -> Value {
-    json!({"mediaType": kind, "digest": Digest::of(content), "size": content.len()})
-}
-
-fn add(out: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> std::io::Result<()> {
-    let mut header = Header::new_gnu();
-    header.set_size(size);
-    header.set_mode(0o644);
-    out.append_data(&mut header, path, content)
 }
