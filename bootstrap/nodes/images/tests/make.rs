@@ -55,8 +55,13 @@ struct Kitchen {
 
 impl Kitchen {
     fn new(without: &[&str]) -> Self {
+        Self::with(without, &[])
+    }
+
+    /// The same, and the Debian has these links besides.
+    fn with(without: &[&str], links: &[(&str, &str)]) -> Self {
         let kitchen = Self { folder: tempfile::tempdir().unwrap() };
-        fs::write(kitchen.path("root.tar.gz"), debian(without)).unwrap();
+        fs::write(kitchen.path("root.tar.gz"), debian(without, links)).unwrap();
         fs::create_dir(kitchen.path("binaries")).unwrap();
         fs::write(kitchen.path("binaries/kubernetes"), "#!/bin/sh\n").unwrap();
         for name in ["kubeadm", "kubelet", "kubectl"].iter().filter(|name| !without.contains(name)) {
@@ -101,7 +106,7 @@ impl Kitchen {
 }
 
 /// Returns the archive of a small Debian.
-fn debian(without: &[&str]) -> Vec<u8> {
+fn debian(without: &[&str], links: &[(&str, &str)]) -> Vec<u8> {
     let mut archive = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let header = |kind, mode, size: usize| {
         let mut header = Header::new_ustar();
@@ -113,7 +118,8 @@ fn debian(without: &[&str]) -> Vec<u8> {
         header.set_size(size as u64);
         header
     };
-    for (link, target) in [("./bin", "usr/bin"), ("./sbin", "usr/sbin"), ("./lib", "usr/lib")] {
+    let usual = [("./bin", "usr/bin"), ("./sbin", "usr/sbin"), ("./lib", "usr/lib")];
+    for (link, target) in usual.iter().chain(links) {
         archive.append_link(&mut header(EntryType::Symlink, 0o777, 0), link, target).unwrap();
     }
     let text = |path: &str| if path == "usr/bin/mount" { 0o4755 } else { 0o755 };
@@ -230,6 +236,21 @@ fn a_recipe_that_cannot_be_followed_is_refused() {
         let error = kitchen.make(&recipe).unwrap_err();
         assert!(error.contains(expected), "{expected}: {error}");
     }
+}
+
+/// The root archive decides where its own `/proc` and `/run` are, and nothing else.
+#[test]
+fn links_of_the_root_archive_lead_to_nothing_on_this_machine() {
+    let outside = tempfile::tempdir().unwrap();
+    let at = |name: &str| outside.path().join(name).to_str().unwrap().to_owned();
+    fs::create_dir(at("run")).unwrap();
+    let (processes, run) = (at("processes"), at("run"));
+    let kitchen = Kitchen::with(&[], &[("./proc", &processes), ("./run", &run), ("./tmp", "../../var/temporary")]);
+    let recipe = Recipe { images_at: ImagesAt::Making, ..kitchen.recipe() };
+    let error = kitchen.make(&recipe).unwrap_err();
+    // Everything was mounted, each at its place below the root folder; containerd of this Debian is a script without a shell.
+    assert!(error.contains("cannot run containerd of the root archive"), "{error}");
+    assert!(!fs::exists(&processes).unwrap() && fs::read_dir(&run).unwrap().next().is_none());
 }
 
 #[tokio::test]

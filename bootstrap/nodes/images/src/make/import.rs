@@ -9,7 +9,9 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, Result, anyhow, ensure};
 use bundle::{Archive, Reference};
 use nix::sched::{CloneFlags, unshare};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
+use pod_folders::{Missing, Root};
+use pod_processes::mounts::{Mounted, found, separate};
+use rustix::mount::MountAttrFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use system_containers::Report;
 
@@ -172,22 +174,21 @@ fn last(name: &str) -> &str {
 /// Puts this thread into the tree, with mounts and a network of its own.
 fn enter(tree: &Path) -> Result<()> {
     unshare(CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWNET).context("cannot make namespaces")?;
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .context("cannot make mounts private")?;
-    for name in ["proc", "sys", "dev"] {
-        let target = tree.join(name);
-        fs::create_dir_all(&target).with_context(|| format!("cannot make {}", target.display()))?;
-        mount_bind_recursive(format!("/{name}"), &target)
-            .with_context(|| format!("cannot mount /{name} into the tree"))?;
+    separate()?;
+    // The root archive decides what its paths mean. In these mounts, it is another one than what was opened before.
+    let root = Root::open(tree)?;
+    for path in ["/proc", "/sys", "/dev"] {
+        let mount = || Mounted::copy(found(Path::new(path))?)?.attach(root.place(path, Missing::Folder)?);
+        mount().with_context(|| format!("cannot mount {path} into the tree"))?;
     }
-    for name in ["run", "tmp"] {
-        let target = tree.join(name);
-        mount("tmpfs", &target, "tmpfs", MountFlags::empty(), None)
-            .with_context(|| format!("cannot mount {}", target.display()))?;
+    for path in ["/run", "/tmp"] {
+        let new = Mounted::new("tmpfs", &[], MountAttrFlags::empty());
+        let mounted = new.and_then(|new| new.attach(root.place(path, Missing::Folder)?));
+        mounted.with_context(|| format!("cannot mount {path} into the tree"))?;
     }
     // Both are those of this thread alone, since it has mounts of its own.
-    rustix::process::chroot(tree).context("cannot enter the tree")?;
-    rustix::process::chdir("/").context("cannot enter the tree")
+    rustix::process::fchdir(&root).context("cannot enter the tree")?;
+    rustix::process::chroot(".").context("cannot enter the tree")
 }
 
 /// The programs of the tree that run while images are imported.
