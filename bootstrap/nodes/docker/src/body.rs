@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
+use pod_processes::shim::ONE_THREAD;
 use serde_json::{Value, json};
 use system_containers::{Init, Spec};
 
@@ -87,10 +88,14 @@ pub fn body(spec: &Spec, place: &Place) -> Value {
 
 fn environment(spec: &Spec) -> Vec<String> {
     let own = spec.environment.iter().map(|(name, value)| format!("{name}={value}"));
-    // systemd knows by it that it is in a container, and which kind: the images of kind expect this one.
-    let kind = (!spec.environment.contains_key("container") && spec.init != Init::Balancer)
-        .then(|| "container=docker".to_owned());
-    own.chain(kind).collect()
+    let (name, value) = match spec.init {
+        // Rights are given up by one thread for itself.
+        Init::Balancer => ONE_THREAD,
+        // systemd knows by it that it is in a container, and which kind: the images of kind expect this one.
+        _ => ("container", "docker"),
+    };
+    let further = (!spec.environment.contains_key(name)).then(|| format!("{name}={value}"));
+    own.chain(further).collect()
 }
 
 /// Returns a signal as Docker writes it.

@@ -86,6 +86,8 @@ fn a_balancer_has_no_privilege() {
     assert_eq!(made["Entrypoint"], json!(["/firstlight-node-balancer"]));
     assert_eq!(made["User"], "0:0");
     assert_eq!(made["StopSignal"], "SIGTERM");
+    // A thread of the allocator would stay root's.
+    assert_eq!(made["Env"], json!(["_RJEM_MALLOC_CONF=background_thread:false"]));
     let config = &made["HostConfig"];
     assert!(config["Privileged"].is_null());
     assert_eq!(config["CapDrop"], json!(["ALL"]));
