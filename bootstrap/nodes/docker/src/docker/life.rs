@@ -31,9 +31,8 @@ impl Docker {
             _ => spec.image.clone(),
         };
         let maps_users = self.info().await?.has_option("userns");
-        // A balancer that is lost and made again finds its address free: nobody else takes the last ones.
-        let order = if spec.init == Init::Balancer { Order::Descending } else { Order::Ascending };
-        let reserved = self.networks.reserve(&self.client, spec.address, order).await?;
+        let reserved =
+            self.networks.reserve(&self.client, spec.address, Order::of(&spec.init)).await?;
         let place = Place {
             owner: self.owner.clone(),
             image,

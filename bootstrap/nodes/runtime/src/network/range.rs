@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use anyhow::{Context, Error, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use system_containers::Init;
 
 /// A range of addresses, for example `10.93.7.0/24`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +25,17 @@ pub enum Order {
     Ascending,
     /// From the highest one.
     Descending,
+}
+
+impl Order {
+    /// Returns the order for a container with this init. A balancer that is lost and made again finds its address free: nobody else takes the
+    /// last ones.
+    pub fn of(init: &Init) -> Self {
+        match init {
+            Init::Balancer => Self::Descending,
+            Init::System | Init::Command(_) => Self::Ascending,
+        }
+    }
 }
 
 /// Where ranges are looked for: neither Pods nor Services of usual clusters have these addresses.

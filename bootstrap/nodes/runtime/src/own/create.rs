@@ -66,13 +66,11 @@ impl Own {
         for name in self.names()? {
             taken.extend(self.folder(&name).read()?.map(|record| record.address));
         }
-        // A balancer that is lost and made again finds its address free: nobody else takes the last ones.
-        let order = if spec.init == Init::Balancer { Order::Descending } else { Order::Ascending };
         let record = Record {
             spec: spec.clone(),
             identity: self.identity.clone(),
             range,
-            address: range.free(spec.address, &taken, order)?,
+            address: range.free(spec.address, &taken, Order::of(&spec.init))?,
             created: self.clock.now(),
             prepared: None,
             is_removing: false,
