@@ -1,5 +1,6 @@
 //! What hinders nodes in containers of a daemon: everything at once, each with what to do.
 
+use node_runtime::preflight::{cgroups_v1_finding, inotify_finding};
 use system_containers::{Finding, Weight};
 
 use crate::socket::Engine;
@@ -27,15 +28,14 @@ pub struct Facts {
     pub inotify: Option<(u64, u64)>,
 }
 
-/// The instances and watches of inotify that a node needs.
-const INSTANCES: u64 = 512;
-const WATCHES: u64 = 65_536;
 /// Returns what the facts mean, the worst first.
 pub fn findings(facts: &Facts) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |weight, what: String, remedy: String| found.push(Finding { weight, what, remedy });
     daemon(facts, &mut add);
     machine(facts, &mut add);
+    found.extend((facts.cgroup_version == "1").then(cgroups_v1_finding));
+    found.extend(inotify_finding(facts.inotify));
     found.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
     found
 }
@@ -83,13 +83,6 @@ fn daemon(facts: &Facts, add: Add<'_>) {
 }
 
 fn machine(facts: &Facts, add: Add<'_>) {
-    if facts.cgroup_version == "1" {
-        add(
-            Weight::Note,
-            "the control groups have version 1".to_owned(),
-            "a kubelet from 1.35 on needs `failCgroupV1: false` or --fail-cgroupv1=false; version 2 comes with the kernel's parameter systemd.unified_cgroup_hierarchy=1".to_owned(),
-        );
-    }
     // Another runtime is there because somebody has thought about it.
     let is_usual = ["runc", "crun", "oci", ""].contains(&facts.runtime.as_str());
     if !facts.has_resource_capability {
@@ -99,19 +92,6 @@ fn machine(facts: &Facts, add: Add<'_>) {
             "CAP_SYS_RESOURCE is missing on this machine, so that runc refuses privileged containers (\"unable to apply caps\"), Podman's limits (\"setrlimit\"), and lower OOM scores"
                 .to_owned(),
             "give the daemon a default runtime that asks for the capabilities and limits that are there, and use a node image whose containerd has `restrict_oom_score_adj = true`".to_owned(),
-        );
-    }
-    if let Some((instances, watches)) =
-        facts.inotify.filter(|(instances, watches)| *instances < INSTANCES || *watches < WATCHES)
-    {
-        add(
-            Weight::Warning,
-            format!(
-                "inotify allows a user {instances} instances and {watches} watches, which end with the first few nodes"
-            ),
-            format!(
-                "raise them with `sysctl fs.inotify.max_user_instances={INSTANCES} fs.inotify.max_user_watches=524288`"
-            ),
         );
     }
 }

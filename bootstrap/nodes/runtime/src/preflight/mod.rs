@@ -1,5 +1,7 @@
 //! What hinders containers on a machine: everything at once, each with what to do.
 
+mod any_runtime;
+
 use std::fs;
 use std::path::Path;
 
@@ -9,6 +11,8 @@ use system_containers::{Finding, Weight};
 
 use crate::groups::{Groups, Version};
 use crate::network::{self, Range};
+
+pub use any_runtime::{cgroups_v1_finding, inotify, inotify_finding, machine_has_resource_capability};
 
 /// What the findings depend on.
 #[derive(Clone, Debug, Default)]
@@ -41,9 +45,7 @@ pub struct Facts {
     pub has_swap: bool,
 }
 
-/// What a node needs: the instances and watches of inotify for systemd, containerd and a kubelet, disk and memory in bytes.
-const INSTANCES: u64 = 512;
-const WATCHES: u64 = 65_536;
+/// What a node needs of disk and memory, in bytes.
 const DISK: u64 = 2 << 30;
 const MEMORY: u64 = 1 << 30;
 
@@ -67,7 +69,6 @@ pub async fn of_machine(data: &Path) -> Result<Vec<Finding>> {
 
 pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -> Result<Vec<Finding>> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let number = |name: &str| read(&format!("/proc/sys/fs/inotify/{name}")).trim().parse().ok();
     let own = capabilities(None).map(|sets| sets.effective).unwrap_or(CapabilitySet::empty());
     let missing = NEEDED.iter().filter(|(capability, _)| !own.contains(*capability));
     let memory = read("/proc/meminfo");
@@ -89,7 +90,7 @@ pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -
         network: network::detect().await,
         has_docker: network::has_link("docker0").await,
         range: network::find_range(range, identity).await.err().map(|error| format!("{error:#}")),
-        inotify: number("max_user_instances").zip(number("max_user_watches")),
+        inotify: inotify(),
         free_disk: disk.map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
         available_memory: kilobytes("MemAvailable:").map(|size| size << 10),
         has_swap: kilobytes("SwapTotal:").is_some_and(|size| size > 0),
@@ -105,6 +106,8 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
     rights(facts, &mut add);
     kernel(facts, &mut add);
     sizes(facts, &mut add);
+    found.extend(matches!(facts.groups, Some(Ok(Version::One))).then(cgroups_v1_finding));
+    found.extend(inotify_finding(facts.inotify));
     found.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
     found
 }
@@ -140,14 +143,8 @@ fn kernel(facts: &Facts, add: Add<'_>) {
             "load it with `modprobe overlay`, or use a kernel with CONFIG_OVERLAY_FS",
         );
     }
-    match &facts.groups {
-        Some(Err(error)) => add(Weight::Obstacle, "control groups cannot be used".to_owned(), error),
-        Some(Ok(Version::One)) => add(
-            Weight::Note,
-            "the control groups have version 1".to_owned(),
-            "a kubelet from 1.35 on needs `failCgroupV1: false` or --fail-cgroupv1=false; version 2 comes with the kernel's parameter systemd.unified_cgroup_hierarchy=1",
-        ),
-        _ => {}
+    if let Some(Err(error)) = &facts.groups {
+        add(Weight::Obstacle, "control groups cannot be used".to_owned(), error);
     }
     if !facts.missing_controllers.is_empty() {
         add(
@@ -176,19 +173,6 @@ fn kernel(facts: &Facts, add: Add<'_>) {
 }
 
 fn sizes(facts: &Facts, add: Add<'_>) {
-    if let Some((instances, watches)) =
-        facts.inotify.filter(|(instances, watches)| *instances < INSTANCES || *watches < WATCHES)
-    {
-        add(
-            Weight::Warning,
-            format!(
-                "inotify allows a user {instances} instances and {watches} watches, which end with the first few nodes"
-            ),
-            &format!(
-                "raise them with `sysctl fs.inotify.max_user_instances={INSTANCES} fs.inotify.max_user_watches=524288`"
-            ),
-        );
-    }
     let megabytes = |size: u64| size >> 20;
     if let Some(free) = facts.free_disk.filter(|free| *free < DISK) {
         add(
