@@ -123,7 +123,7 @@ impl Settings {
         };
         let docker = Docker::open(node_docker::Options {
             data: self.folder.join(DOCKER),
-            engine: Some(engine),
+            engine,
             socket: None,
             network: self.docker_network.clone(),
             range: self.range,

@@ -86,15 +86,13 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Opens the first of these sockets at which a daemon answers.
+    /// Opens the first of these sockets at which a daemon answers. `engine` is the one that is expected there.
     ///
     /// # Errors
     /// None does: the error has the reason of each, and what to do.
     pub(crate) async fn open(sockets: &[PathBuf]) -> Result<Self> {
         let mut reasons = Vec::new();
         for socket in sockets {
-            let is_podman = socket.to_string_lossy().contains("podman");
-            let engine = if is_podman { Engine::Podman } else { Engine::Docker };
             let client = Self { socket: socket.clone(), known: Mutex::default(), engine };
             match client.version().await {
                 Ok(_) => return Ok(client),
@@ -102,8 +100,10 @@ impl Client {
             }
         }
         bail!(
-            "no container runtime answers: {}; install and start Docker or Podman, or name its socket in DOCKER_HOST=unix:///…",
-            reasons.join("; ")
+            "{} does not answer: {}; install and start it, or name its socket in {}=unix:///…",
+            engine.name(),
+            reasons.join("; "),
+            engine.variable()
         )
     }
 

@@ -25,6 +25,14 @@ impl Engine {
         }
     }
 
+    /// Returns the variable that names its socket.
+    pub(crate) fn variable(self) -> &'static str {
+        match self {
+            Self::Docker => "DOCKER_HOST",
+            Self::Podman => "CONTAINER_HOST",
+        }
+    }
+
     /// Returns how to start it.
     pub(crate) fn start(self) -> &'static str {
         match self {
@@ -34,35 +42,23 @@ impl Engine {
     }
 }
 
-/// Returns the sockets at which this engine listens, or at which one of both does, in the order in which they are tried. `variable` has the
-/// environment of this process.
+/// Returns the sockets at which this engine may listen, in the order in which they are tried. `variable` has the environment of this process.
 ///
 /// # Errors
-/// `DOCKER_HOST` or `CONTAINER_HOST` names something else than a UNIX socket.
-pub fn candidates(
-    engine: Option<Engine>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<Vec<PathBuf>> {
+/// The engine's variable, `DOCKER_HOST` or `CONTAINER_HOST`, names something else than a UNIX socket.
+pub fn candidates(engine: Engine, variable: impl Fn(&str) -> Option<OsString>) -> Result<Vec<PathBuf>> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
-    let mut found = Vec::new();
-    let wants = |wanted| engine.is_none_or(|engine| engine == wanted);
-    if wants(Engine::Docker) {
-        match set("DOCKER_HOST") {
-            Some(host) => return Ok(vec![of_host("DOCKER_HOST", &host)?]),
-            None => found.push(PathBuf::from("/var/run/docker.sock")),
-        }
+    if let Some(host) = set(engine.variable()) {
+        return Ok(vec![of_host(engine.variable(), &host)?]);
     }
-    if wants(Engine::Podman) {
-        match set("CONTAINER_HOST") {
-            Some(host) => found.push(of_host("CONTAINER_HOST", &host)?),
-            None => {
-                found.push(PathBuf::from("/run/podman/podman.sock"));
-                let own = set("XDG_RUNTIME_DIR").map(PathBuf::from);
-                found.extend(own.map(|folder| folder.join("podman/podman.sock")));
-            }
+    Ok(match engine {
+        Engine::Docker => vec![PathBuf::from("/var/run/docker.sock")],
+        Engine::Podman => {
+            let own = set("XDG_RUNTIME_DIR").map(PathBuf::from);
+            let own = own.map(|folder| folder.join("podman/podman.sock"));
+            std::iter::once(PathBuf::from("/run/podman/podman.sock")).chain(own).collect()
         }
-    }
-    Ok(found)
+    })
 }
 
 fn of_host(name: &str, host: &OsString) -> Result<PathBuf> {

@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use node_docker::{Docker, Engine, candidates};
+use node_docker::{Docker, Engine, Options, candidates};
 use serde_json::json;
 
 use crate::daemon::Daemon;
 use crate::world::options;
 
-fn found(engine: Option<Engine>, variables: &[(&str, &str)]) -> Result<Vec<String>, String> {
+fn found(engine: Engine, variables: &[(&str, &str)]) -> Result<Vec<String>, String> {
     let variable = |name: &str| {
         variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
     };
@@ -23,19 +23,18 @@ fn the_usual_sockets_are_tried_in_their_order() {
     let own = ("XDG_RUNTIME_DIR", "/run/user/1000");
     let of_user = "/run/user/1000/podman/podman.sock";
     for (engine, variables, expected) in [
-        (None, vec![], vec![docker, podman]),
-        (None, vec![own], vec![docker, podman, of_user]),
-        (Some(Engine::Docker), vec![own], vec![docker]),
-        (Some(Engine::Podman), vec![own], vec![podman, of_user]),
-        (None, vec![("DOCKER_HOST", "unix:///x.sock"), own], vec!["/x.sock"]),
-        (None, vec![("DOCKER_HOST", "")], vec![docker, podman]),
-        (Some(Engine::Podman), vec![("DOCKER_HOST", "unix:///x.sock")], vec![podman]),
-        (Some(Engine::Podman), vec![("CONTAINER_HOST", "unix:///y.sock"), own], vec!["/y.sock"]),
+        (Engine::Docker, vec![own], vec![docker]),
+        (Engine::Podman, vec![], vec![podman]),
+        (Engine::Podman, vec![own], vec![podman, of_user]),
+        (Engine::Docker, vec![("DOCKER_HOST", "unix:///x.sock"), own], vec!["/x.sock"]),
+        (Engine::Docker, vec![("DOCKER_HOST", ""), ("CONTAINER_HOST", "unix:///y.sock")], vec![docker]),
+        (Engine::Podman, vec![("DOCKER_HOST", "unix:///x.sock")], vec![podman]),
+        (Engine::Podman, vec![("CONTAINER_HOST", "unix:///y.sock"), own], vec!["/y.sock"]),
     ] {
         assert_eq!(found(engine, &variables).unwrap(), expected, "{engine:?} {variables:?}");
     }
     for host in ["tcp://10.0.0.1:2376", "ssh://a@b", "unix://relative"] {
-        let error = found(None, &[("DOCKER_HOST", host)]).unwrap_err();
+        let error = found(Engine::Docker, &[("DOCKER_HOST", host)]).unwrap_err();
         assert!(error.contains(host) && error.contains("unix://"), "{error}");
     }
 }
@@ -60,6 +59,10 @@ async fn without_a_daemon_it_says_what_is_missing() {
     daemon.socket = PathBuf::from("/nowhere/docker.sock");
     let missing = open(&daemon).await;
     assert!(missing.contains("/nowhere/docker.sock") && missing.contains("DOCKER_HOST"), "{missing}");
+    let podman = Docker::open(Options { engine: Engine::Podman, ..options(&folder, &daemon) }).await;
+    let missing = podman.err().map(|error| format!("{error:#}")).unwrap_or_default();
+    assert!(missing.contains("Podman") && missing.contains("CONTAINER_HOST=unix://"), "{missing}");
+    assert!(!missing.contains("Docker") && !missing.contains("DOCKER_HOST"), "{missing}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use container_images::{Credentials, Sources};
 use machinery::random::Random;
 use metal_images::program::Entry;
-use node_docker::{Docker, Options};
+use node_docker::{Docker, Engine, Options};
 use system_containers::{Runtime, Spec};
 use tempfile::TempDir;
 
@@ -36,7 +36,7 @@ impl World {
 pub fn options(folder: &TempDir, daemon: &Daemon) -> Options {
     Options {
         data: folder.path().join("data"),
-        engine: None,
+        engine: Engine::Docker,
         socket: Some(daemon.socket.clone()),
         network: node_docker::NETWORK.to_owned(),
         range: None,

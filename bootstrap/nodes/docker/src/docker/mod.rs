@@ -34,8 +34,8 @@ pub const NETWORK: &str = "kind";
 pub struct Options {
     /// The data directory. It has the name of the owner of the containers, and files that are decompressed.
     pub data: PathBuf,
-    /// The engine that is meant; `None` takes Docker, or else Podman.
-    pub engine: Option<Engine>,
+    /// The engine that is meant.
+    pub engine: Engine,
     /// The socket of the daemon. If there is none, the usual ones are tried ([`socket::candidates`]).
     pub socket: Option<PathBuf>,
     /// The network, which is made if it does not exist: usually [`NETWORK`].
@@ -80,7 +80,7 @@ impl Docker {
             Some(socket) => vec![socket],
             None => socket::candidates(engine, |name| std::env::var_os(name))?,
         };
-        let client = Client::open(&sockets).await?;
+        let client = Client::open(engine, &sockets).await?;
         let data = std::path::absolute(&data).with_context(|| format!("cannot find {}", data.display()))?;
         let folder = data.clone();
         let owner = tokio::task::spawn_blocking(move || owner::of(&folder, &random));

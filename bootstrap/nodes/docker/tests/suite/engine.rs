@@ -1,4 +1,4 @@
-//! A daemon with everything of its own below a folder, and an image of a node.
+//! A daemon with everything of its own below a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,17 +14,13 @@ pub enum Kind {
     Podman,
 }
 
-/// The image of a node, which is no node but has its programs' names.
-pub const IMAGE: &str = "kindest/node:v1.36.3";
-/// An init that ends with 7 when systemd's would halt.
-const INIT: &str = "#!/bin/sh\ntrap 'echo bye; exit 7' 37\necho \"init runs as $$\"\nwhile :; do sleep 1000 & wait $!; done\n";
 /// Asks for the capabilities and limits that this machine has.
 const RUNTIME: &str = include_str!("known-capabilities");
 
 /// A daemon that runs.
 pub struct Engine {
-    kind: Kind,
-    folder: PathBuf,
+    pub kind: Kind,
+    pub folder: PathBuf,
     child: Option<Child>,
 }
 
@@ -118,46 +114,6 @@ impl Engine {
             self.client(&["rm", "-f", "-v", container])?;
         }
         Ok(())
-    }
-
-    /// Makes the image of a node and returns an archive with it. The daemon does not have it afterwards.
-    pub fn image(&self) -> Result<PathBuf> {
-        let archive = self.folder.join("node.tar");
-        let tree = self.folder.join("tree");
-        fs::remove_dir_all(&tree).ok();
-        for folder in
-            ["bin", "sbin", "usr/bin", "kind", "var/lib", "lib64", "tmp", "run", "etc", "proc", "sys", "dev"]
-        {
-            fs::create_dir_all(tree.join(folder))?;
-        }
-        let write = |path: &str, text: &str| -> Result<()> {
-            let path = tree.join(path);
-            fs::write(&path, text)?;
-            Ok(fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755))?)
-        };
-        write("sbin/init", INIT)?;
-        write("kind/version", "v1.36.3\n")?;
-        write("var/lib/marker", "of the image\n")?;
-        for program in ["kubeadm", "kubelet", "containerd"] {
-            write(&format!("usr/bin/{program}"), "#!/bin/sh\n")?;
-        }
-        let shell = "set -e; cp \"$(command -v busybox)\" bin/busybox; for name in sh cat sleep wc ps grep echo ls id head; do ln -s busybox bin/$name; done
-            cp /usr/bin/timeout usr/bin/; for file in $(ldd /usr/bin/timeout | grep -o '/[^ ]*'); do mkdir -p .${file%/*}; cp -L $file .$file; done";
-        let status = Command::new("sh").args(["-c", shell]).current_dir(&tree).status()?;
-        ensure!(status.success(), "busybox-static and coreutils are needed");
-        let packed = self.folder.join("tree.tar");
-        let status = Command::new("tar").arg("-C").arg(&tree).arg("-cf").arg(&packed).arg(".").status()?;
-        ensure!(status.success(), "tar failed");
-        let text = |path: &Path| path.to_str().unwrap().to_owned();
-        let name = match self.kind {
-            Kind::Docker => IMAGE.to_owned(),
-            Kind::Podman => format!("docker.io/{IMAGE}"),
-        };
-        self.client(&["import", "--change", "ENTRYPOINT [\"/sbin/init\"]", &text(&packed), &name])?;
-        fs::remove_file(&archive).ok();
-        self.client(&["save", "-o", &text(&archive), &name])?;
-        self.client(&["rmi", &name])?;
-        Ok(archive)
     }
 
     /// Waits until the daemon answers.

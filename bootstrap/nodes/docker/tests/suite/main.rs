@@ -11,6 +11,7 @@
 )]
 
 mod engine;
+mod image;
 mod scenario;
 
 use std::path::Path;

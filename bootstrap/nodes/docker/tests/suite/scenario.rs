@@ -15,7 +15,8 @@ use node_docker::{Docker, Options};
 use system_containers::balancer::{Balancers, Configuration, Server};
 use system_containers::{Captured, Container, Exit, Images, Runtime, Spec, State, Weight, run as execute};
 
-use crate::engine::{Engine, IMAGE, Kind};
+use crate::engine::{Engine, Kind};
+use crate::image::IMAGE;
 
 const LIMIT: Duration = Duration::from_secs(30);
 const NODE: &str = "suite-cp-1";
@@ -37,7 +38,10 @@ pub async fn run(kind: Kind, folder: &Path) -> Result<()> {
     std::fs::remove_dir_all(&data).ok();
     let docker = Docker::open(Options {
         data: data.clone(),
-        engine: None,
+        engine: match kind {
+            Kind::Docker => node_docker::Engine::Docker,
+            Kind::Podman => node_docker::Engine::Podman,
+        },
         socket: Some(engine.socket()),
         network: node_docker::NETWORK.to_owned(),
         range: None,
