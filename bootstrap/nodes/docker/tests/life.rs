@@ -192,5 +192,6 @@ async fn the_end_of_a_console_is_returned() {
     world.node("c-1").await;
     world.daemon.state.lock().console = b"first\r\nReached target Multi-User System\r\n".to_vec();
     assert_eq!(world.docker.console("c-1", 8).await.unwrap(), b"System\r\n");
+    assert_eq!(world.daemon.last("GET", "/containers/c-1/logs").query["tail"], "8", "not all of it comes");
     assert_eq!(world.docker.console("c-1", 1 << 20).await.unwrap().len(), 41);
 }

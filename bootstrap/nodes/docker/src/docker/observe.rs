@@ -84,7 +84,8 @@ impl Docker {
     /// Returns the end of the console.
     pub(crate) async fn read_console(&self, name: &str, most: usize) -> Result<Vec<u8>> {
         let found = self.own(name).await?;
-        let path = format!("/containers/{name}/logs?stdout=1&stderr=1");
+        // As many bytes have at most as many lines.
+        let path = format!("/containers/{name}/logs?stdout=1&stderr=1&tail={most}");
         let console = self.client.stream(http::Method::GET, &path, Sent::Nothing, limits::CALL).await?;
         let read = async {
             let mut end = frames::End::new(most);
