@@ -208,6 +208,9 @@ pub(crate) struct ImageConfig {
     pub(crate) entrypoint: Vec<String>,
     #[serde(deserialize_with = "or_default")]
     pub(crate) cmd: Vec<String>,
+    /// The variables, as `PATH=/usr/bin:/bin`.
+    #[serde(deserialize_with = "or_default")]
+    pub(crate) env: Vec<String>,
 }
 
 /// A line of `POST /images/create` and `POST /images/load`.

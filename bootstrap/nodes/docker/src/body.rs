@@ -22,7 +22,7 @@ pub(crate) const LABEL_BALANCER: &str = "firstlight.dev/balancer";
 pub(crate) const LABELS: [&str; 4] = [LABEL_OWNER, LABEL_ADDRESS, LABEL_NETWORK, LABEL_BALANCER];
 
 /// Where kernel modules are.
-const MODULES: &str = "/lib/modules";
+pub(crate) const MODULES: &str = "/lib/modules";
 
 /// What a container has besides what its user asks for.
 #[derive(Clone, Debug)]

@@ -21,7 +21,7 @@ use tokio::io::AsyncRead;
 use tokio::time::timeout;
 use tokio_util::io::{ReaderStream, StreamReader};
 
-use crate::api::Version;
+use crate::api::{Listed, Version};
 use crate::limits;
 use crate::socket::{self, Engine};
 
@@ -54,9 +54,14 @@ pub(crate) fn is_refused(error: &anyhow::Error, status: StatusCode) -> bool {
 
 /// Makes a call's missing object `None`.
 pub(crate) fn unless_missing<T>(result: Result<T>) -> Result<Option<T>> {
+    unless_refused(result, &[StatusCode::NOT_FOUND])
+}
+
+/// Makes an answer with one of these statuses `None`.
+pub(crate) fn unless_refused<T>(result: Result<T>, statuses: &[StatusCode]) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(error) if is_refused(&error, StatusCode::NOT_FOUND) => Ok(None),
+        Err(error) if statuses.iter().any(|status| is_refused(&error, *status)) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -90,7 +95,7 @@ impl Client {
     ///
     /// # Errors
     /// None does: the error has the reason of each, and what to do.
-    pub(crate) async fn open(sockets: &[PathBuf]) -> Result<Self> {
+    pub(crate) async fn open(engine: Engine, sockets: &[PathBuf]) -> Result<Self> {
         let mut reasons = Vec::new();
         for socket in sockets {
             let client = Self { socket: socket.clone(), known: Mutex::default(), engine };
@@ -153,6 +158,18 @@ impl Client {
         limit: Duration,
     ) -> Result<T> {
         parsed(&self.call(Method::POST, path, Sent::Json(sent), limit).await?)
+    }
+
+    /// Returns the containers that a filter of Docker lets through, whether they run or not.
+    pub(crate) async fn containers(&self, filter: &Value) -> Result<Vec<Listed>> {
+        self.get(&format!("/containers/json?all=1&filters={}", quoted(&filter.to_string()))).await
+    }
+
+    /// Kills a container and removes it with its volumes. Nothing happens if there is none.
+    pub(crate) async fn remove_container(&self, name: &str) -> Result<()> {
+        let path = format!("/containers/{name}?force=1&v=1");
+        let removed = self.call(Method::DELETE, &path, Sent::Nothing, limits::CONTAINER).await;
+        unless_missing(removed).map(drop)
     }
 
     /// Makes a call whose answer is a stream. Only its beginning has a limit.

@@ -6,8 +6,12 @@ use std::time::Duration;
 pub const CALL: Duration = Duration::from_secs(30);
 /// How long the creation, the start, and the end of a container may take: its volumes are copied, and its disk is removed.
 pub const CONTAINER: Duration = Duration::from_secs(300);
-/// How long an image may take to be loaded or packed. A pull has no limit, because it tells how far it is.
+/// How long an image may take to be loaded or packed.
 pub const IMAGE: Duration = Duration::from_secs(1800);
+/// How long a pull may say nothing of how far it is, for example while Podman unpacks a layer. It has no other limit.
+pub const SILENCE: Duration = Duration::from_secs(300);
+/// The pause before it is looked again whether another process still removes what was left.
+pub const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// How long the end of a program in a container is waited for after its time is over.
 pub const EXEC_END: Duration = Duration::from_secs(5);
 /// The longest time limit of a program that is kept in its container, too. What may run longer is a person's.

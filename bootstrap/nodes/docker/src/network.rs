@@ -12,9 +12,9 @@ use node_runtime::{Order, Range};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::api::{Inspected, Listed, Made, Network};
+use crate::api::{Inspected, Made, Network};
 use crate::body::{LABEL_ADDRESS, LABEL_NETWORK};
-use crate::client::{Client, Sent, is_refused, quoted, unless_missing};
+use crate::client::{Client, Sent, quoted, unless_missing, unless_refused};
 use crate::limits;
 
 /// Label of a network: it was made by this program, and is removed with its last container.
@@ -139,23 +139,14 @@ impl Networks {
         if !network.labels.contains_key(LABEL_MADE) || !network.containers.is_empty() {
             return Ok(());
         }
-        let filter = quoted(&json!({"network": [name]}).to_string());
-        let users: Vec<Listed> = client.get(&format!("/containers/json?all=1&filters={filter}")).await?;
-        if !users.is_empty() {
+        if !client.containers(&json!({"network": [name]})).await?.is_empty() {
             return Ok(());
         }
         let path = format!("/networks/{}", network.id);
-        match client.call(Method::DELETE, &path, Sent::Nothing, limits::CALL).await {
-            // Somebody has connected a container to it, or has removed it.
-            Err(error)
-                if [StatusCode::FORBIDDEN, StatusCode::CONFLICT, StatusCode::NOT_FOUND]
-                    .iter()
-                    .any(|status| is_refused(&error, *status)) =>
-            {
-                Ok(())
-            }
-            result => result.map(drop),
-        }
+        let removed = client.call(Method::DELETE, &path, Sent::Nothing, limits::CALL).await;
+        // Somebody may have connected a container to it, or have removed it.
+        let others = [StatusCode::FORBIDDEN, StatusCode::CONFLICT, StatusCode::NOT_FOUND];
+        unless_refused(removed, &others).map(drop)
     }
 }
 
@@ -172,8 +163,7 @@ fn addresses(network: &Network) -> Vec<Ipv4Addr> {
 
 /// Returns the addresses that were given to containers of any data directory.
 async fn given(client: &Client) -> Result<Vec<Ipv4Addr>> {
-    let filter = quoted(&json!({"label": [LABEL_ADDRESS]}).to_string());
-    let all: Vec<Listed> = client.get(&format!("/containers/json?all=1&filters={filter}")).await?;
+    let all = client.containers(&json!({"label": [LABEL_ADDRESS]})).await?;
     Ok(all.iter().filter_map(|container| container.labels.get(LABEL_ADDRESS)?.parse().ok()).collect())
 }
 

@@ -1,9 +1,11 @@
 //! How far a pull is: the lines of JSON that the daemon writes meanwhile.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::time::timeout;
 
 use crate::api::Line;
 use crate::limits;
@@ -11,16 +13,20 @@ use crate::limits;
 /// Reads the lines of the daemon until their end, and hands each on.
 ///
 /// # Errors
-/// One of them is an error, or the stream breaks.
+/// One of them is an error, none comes for as long as `silence`, or the stream breaks.
 pub(crate) async fn finish(
     stream: impl AsyncRead + Unpin,
+    silence: Duration,
     each: &mut (dyn FnMut(&Line) + Send),
 ) -> Result<()> {
     let mut lines = BufReader::new(stream);
     loop {
         let mut text = Vec::new();
         let most = u64::try_from(limits::LINE)?;
-        if (&mut lines).take(most).read_until(b'\n', &mut text).await? == 0 {
+        let mut line = (&mut lines).take(most);
+        let read = timeout(silence, line.read_until(b'\n', &mut text)).await;
+        let silent = || format!("nothing was said for {} s: does it hang?", silence.as_secs());
+        if read.with_context(silent)?? == 0 {
             return Ok(());
         }
         // What is no JSON is for people.

@@ -1,14 +1,17 @@
 //! A daemon at a UNIX socket that keeps containers, networks and images in memory, and answers as Docker 20.10 did where it was recorded.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
@@ -47,6 +50,10 @@ pub struct State {
     /// What a pull answers, and which image is there afterwards.
     pub pull: String,
     pub pulls: Option<String>,
+    /// The image whose pull does not end.
+    pub hangs: Option<String>,
+    /// Somebody removes the container whose files are read.
+    pub vanishes: bool,
     /// The image that is there after an archive was loaded.
     pub loads: Option<String>,
     pub console: Vec<u8>,
@@ -77,12 +84,7 @@ impl Daemon {
             info: json!({"ServerVersion": "20.10.24", "Driver": "overlay2", "CgroupVersion": "2",
                 "DefaultRuntime": "runc", "SecurityOptions": ["name=seccomp,profile=default"]}),
             images: BTreeMap::from([("kindest/node:v1.36.2".to_owned(), node_image())]),
-            files: ["kubeadm", "kubelet"]
-                .map(|name| (format!("/usr/bin/{name}"), b"program".to_vec()))
-                .into_iter()
-                .chain([("/usr/local/bin/containerd".to_owned(), b"program".to_vec())])
-                .chain([("/kind/version".to_owned(), b"v1.36.2\n".to_vec())])
-                .collect(),
+            files: files(),
             ..State::default()
         };
         let mut daemon =
@@ -131,24 +133,39 @@ impl Daemon {
     }
 }
 
+/// The files of kind's images, by path.
+fn files() -> BTreeMap<String, Vec<u8>> {
+    let programs = ["/usr/bin/kubeadm", "/usr/bin/kubelet"].into_iter();
+    let of_containerd = ["containerd", "ctr", "crictl"].map(|name| format!("/usr/local/bin/{name}"));
+    let programs = programs.map(str::to_owned).chain(of_containerd);
+    let programs = programs.map(|path| (path, b"program".to_vec()));
+    programs.chain([("/kind/version".to_owned(), b"v1.36.2\n".to_vec())]).collect()
+}
+
 pub fn node_image() -> Value {
-    json!({"Id": "sha256:0123", "Architecture": architecture(), "Config": {"Entrypoint": ["/usr/local/bin/entrypoint", "/sbin/init"]}})
+    json!({
+        "Id": "sha256:0123", "Architecture": bundle::architecture(), "Config": {
+            "Entrypoint": ["/usr/local/bin/entrypoint", "/sbin/init"], "Env": ["PATH=/usr/bin:/usr/local/bin"],
+        },
+    })
 }
 
-fn architecture() -> &'static str {
-    if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" }
-}
-
-type Answer = Response<Full<Bytes>>;
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
 fn json_answer(status: u16, value: &Value) -> Answer {
     text_answer(status, value.to_string().into_bytes())
 }
 
 fn text_answer(status: u16, text: Vec<u8>) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(text)));
+    let mut answer = Response::new(Full::new(Bytes::from(text)).boxed_unsync());
     *answer.status_mut() = StatusCode::from_u16(status).unwrap();
     answer
+}
+
+/// Says this, and nothing more.
+fn without_end(text: String) -> Answer {
+    let said = futures::stream::iter([Ok(Frame::data(Bytes::from(text)))]);
+    Response::new(StreamBody::new(said.chain(futures::stream::pending())).boxed_unsync())
 }
 
 fn refusal(status: u16, message: &str) -> Answer {
@@ -326,6 +343,10 @@ impl State {
                 json_answer(201, &json!({"Id": format!("exec-{}", self.execs)}))
             }
             ("GET", ["logs"]) => text_answer(200, self.console.clone()),
+            (_, ["archive"]) if self.vanishes => {
+                self.containers.remove(name);
+                refusal(404, &format!("No such container: {name}"))
+            }
             (_, ["archive"]) => self.file(call),
             _ => refusal(404, "page not found"),
         }
@@ -397,6 +418,11 @@ impl State {
             ("POST", "create") if call.query.contains_key("fromSrc") => {
                 self.images.insert(call.query["repo"].clone(), node_image());
                 json_answer(200, &json!({"status": "sha256:0123"}))
+            }
+            ("POST", "create")
+                if self.hangs.as_ref().is_some_and(|name| call.query["fromImage"].ends_with(name)) =>
+            {
+                without_end(self.pull.clone())
             }
             ("POST", "create") => {
                 self.images.extend(self.pulls.take().map(|name| (name, node_image())));

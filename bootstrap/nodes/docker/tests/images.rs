@@ -1,5 +1,7 @@
 //! Images: those that the daemon has, pulls, and loads.
 
+use std::time::Duration;
+
 use container_images::Credentials;
 use node_docker::{Docker, Pull};
 use parking_lot::Mutex;
@@ -28,9 +30,16 @@ async fn an_image_that_is_none_of_a_node_is_refused() {
         Ok(_) => String::new(),
         Err(error) => format!("{error:#}"),
     };
-    world.daemon.state.lock().files.remove("/usr/bin/kubeadm");
+    world.daemon.state.lock().vanishes = true;
     let error = find().await;
-    assert!(error.contains("kindest/node:v1.36.2") && error.contains("kubeadm"), "{error}");
+    assert!(error.contains("somebody has removed") && !error.contains("kubeadm"), "{error}");
+    world.daemon.state.lock().vanishes = false;
+    for program in ["/usr/bin/kubeadm", "/usr/local/bin/ctr", "/usr/local/bin/crictl"] {
+        world.daemon.state.lock().files.remove(program);
+    }
+    let error = find().await;
+    let missing = "it has no kubeadm, no ctr, no crictl in /usr/bin:/usr/local/bin";
+    assert!(error.contains("kindest/node:v1.36.2") && error.contains(missing), "{error}");
     assert!(world.daemon.state.lock().containers.is_empty());
     let image = |field: &str, value: serde_json::Value| {
         world.daemon.state.lock().images.get_mut("kindest/node:v1.36.2").unwrap()[field] = value;
@@ -39,6 +48,71 @@ async fn an_image_that_is_none_of_a_node_is_refused() {
     assert!(find().await.contains("no entrypoint"));
     image("Architecture", json!("s390x"));
     assert!(find().await.contains("s390x"));
+}
+
+#[tokio::test]
+async fn a_name_that_has_another_image_is_looked_into_again() {
+    let world = World::new().await;
+    let name = "kindest/node:v1.36.2";
+    let version = async || world.docker.find(name, &|_| ()).await.unwrap().kubernetes.unwrap();
+    assert_eq!(version().await, "v1.36.2");
+    {
+        let mut state = world.daemon.state.lock();
+        state.files.insert("/kind/version".to_owned(), b"v1.36.3\n".to_vec());
+        state.images.get_mut(name).unwrap()["Id"] = json!("sha256:4567");
+    }
+    assert_eq!(version().await, "v1.36.3");
+}
+
+/// A command and a server have the same data directory.
+#[tokio::test]
+async fn what_another_process_reads_is_removed_only_after_its_end() {
+    let world = World::new().await;
+    let data = world.folder.path().join("data");
+    let owner = std::fs::read_to_string(data.join("owner")).unwrap();
+    let labels = json!({"firstlight.dev/data-directory": owner, "firstlight.dev/look": "true"});
+    let left = json!({"Id": "id-left", "State": {"Status": "created"}, "Config": {"Labels": labels}});
+    world.daemon.state.lock().containers.insert("left".to_owned(), left);
+    // What a process has while it looks into an image.
+    let looks = files::try_lock_shared(&data.join("look.lock")).unwrap().unwrap();
+    let second = Docker::open(options(&world.folder, &world.daemon)).await.unwrap();
+    assert!(world.daemon.state.lock().containers.contains_key("left"), "the other process reads it");
+    second.find("kindest/node:v1.36.2", &|_| ()).await.unwrap();
+    drop(looks);
+    Docker::open(options(&world.folder, &world.daemon)).await.unwrap();
+    assert!(world.daemon.state.lock().containers.is_empty(), "nobody reads it any more");
+}
+
+#[tokio::test]
+async fn a_pull_that_hangs_delays_no_other_and_is_given_up() {
+    let world = World::new().await;
+    {
+        let mut state = world.daemon.state.lock();
+        state.hangs = Some("stuck".to_owned());
+        state.pulls = Some("other:1".to_owned());
+        let line = r#"{"status":"Downloading","progressDetail":{"current":5000000,"total":50000000},"id":"a"}"#;
+        state.pull = format!("{line}\n");
+    }
+    let begun = tokio::sync::Notify::new();
+    let report = |words: &str| {
+        if words.ends_with("MB") {
+            begun.notify_one();
+        }
+    };
+    let stuck = world.docker.find("stuck:1", &report);
+    tokio::pin!(stuck);
+    let other = async {
+        begun.notified().await;
+        let found = world.docker.find("other:1", &|_| ());
+        tokio::time::timeout(Duration::from_secs(20), found).await
+    };
+    tokio::select! {
+        found = &mut stuck => panic!("nothing more is said: {found:?}"),
+        found = other => found.unwrap().unwrap(),
+    };
+    tokio::time::pause();
+    let error = format!("{:#}", stuck.await.unwrap_err());
+    assert!(error.contains("Docker pulls") && error.contains("nothing was said for 300 s"), "{error}");
 }
 
 #[tokio::test]

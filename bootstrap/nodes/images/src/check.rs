@@ -12,9 +12,9 @@ use system_containers::{Image, is_init, program};
 use crate::limits;
 
 /// The programs of a node, without which it cannot be started, joined or observed.
-const PROGRAMS: [&str; 5] = ["kubeadm", "kubelet", "containerd", "ctr", "crictl"];
+pub const PROGRAMS: [&str; 5] = ["kubeadm", "kubelet", "containerd", "ctr", "crictl"];
 /// Where programs are looked for if the config has no `PATH`.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// The file with the version of Kubernetes in kind's images.
 const VERSION: &str = "kind/version";
 
@@ -42,18 +42,32 @@ pub fn node(name: &str, folder: &Path, config: &Config) -> Result<Image> {
             None => missing.push(program),
         }
     }
-    ensure!(
-        missing.is_empty(),
-        "{}: it has no {} in {path}; take an image in the layout of kindest/node, or make one with `firstlight image node`",
-        image(),
-        missing.join(", no ")
-    );
+    lacks(&missing, &path).with_context(image)?;
     Ok(Image {
         id: folder.to_str().context("the path of the data directory is not UTF-8")?.to_owned(),
         command,
         environment,
         kubernetes: version(&root)?,
     })
+}
+
+/// Checks that no program of a node was missed in `path`.
+///
+/// # Errors
+/// Some were; the message has their names, and what to do.
+pub fn lacks(missing: &[&str], path: &str) -> Result<()> {
+    ensure!(
+        missing.is_empty(),
+        "it has no {} in {path}; take an image in the layout of kindest/node, or make one with `firstlight image node`",
+        missing.join(", no ")
+    );
+    Ok(())
+}
+
+/// Returns the paths at which a program is looked for, in their order. `path` is a value of the variable `PATH`.
+pub fn places(program: &str, path: &str) -> impl Iterator<Item = String> {
+    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
+    folders.map(move |folder| format!("{}/{program}", folder.trim_end_matches('/')))
 }
 
 /// Returns the init with its arguments. Its first word is an absolute path.
@@ -79,8 +93,7 @@ fn find(root: &Root, name: &str, path: &str) -> Result<Option<String>> {
     if name.contains('/') {
         return Ok(is_program(root, name)?.then(|| name.to_owned()));
     }
-    for folder in path.split(':').filter(|folder| folder.starts_with('/')) {
-        let found = format!("{}/{name}", folder.trim_end_matches('/'));
+    for found in places(name, path) {
         if is_program(root, &found)? {
             return Ok(Some(found));
         }

@@ -13,6 +13,7 @@ mod stream;
 mod turn;
 mod words;
 
+pub use check::{PATH, PROGRAMS, lacks, node, places};
 pub use make::{ImagesAt, Recipe, make};
-pub use node_images::{NodeImages, Options, local};
+pub use node_images::{NodeImages, Options, REMEDY, local};
 pub use stream::of as stream;

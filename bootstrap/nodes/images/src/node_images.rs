@@ -25,7 +25,7 @@ use crate::{archive, check, stream};
 /// removed at any time.
 const LAYOUTS: &str = "archives";
 /// What to do if an image is nowhere.
-const REMEDY: &str = "check the name, or name an archive, a folder or a bundle that has the image with --container-images; \
+pub const REMEDY: &str = "check the name, or name an archive, a folder or a bundle that has the image with --container-images; \
      `firstlight image node` makes an image of a node";
 
 /// What [`NodeImages`] need.

@@ -1,39 +1,33 @@
 //! What an image is, before a container is made of it. A container that never runs shows its files.
 
+use std::fs::File;
+
 use anyhow::{Context, Result, ensure};
 use http::Method;
+use node_images::{PATH, PROGRAMS, lacks, places};
 use serde_json::json;
 use system_containers::Image;
 use tokio::io::AsyncReadExt;
 
 use super::Docker;
-use crate::api::{ImageInspected, Listed, Made};
+use crate::api::{ImageInspected, Made};
 use crate::body::LABEL_OWNER;
 use crate::client::{Sent, quoted, unless_missing};
 use crate::limits;
 
 /// Label of a container that only shows the files of an image.
 const LABEL_LOOK: &str = "firstlight.dev/look";
+/// The lock in the data directory that a process has while it reads such a container. Nobody removes those of others then.
+const LOCK: &str = "look.lock";
 /// The file with the version of Kubernetes in kind's images.
 const VERSION: &str = "/kind/version";
-/// The programs of a node in the images of kind. One of each pair is enough.
-const PROGRAMS: [[&str; 2]; 3] = [
-    ["/usr/bin/kubeadm", "/usr/local/bin/kubeadm"],
-    ["/usr/bin/kubelet", "/usr/local/bin/kubelet"],
-    ["/usr/bin/containerd", "/usr/local/bin/containerd"],
-];
 
 /// Checks that an image is one of a node, and returns how a container of it is made.
 ///
 /// # Errors
 /// It is for another architecture, has no init, or lacks a program of a node.
 pub(crate) async fn node(docker: &Docker, name: &str, found: &ImageInspected) -> Result<Image> {
-    let own = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        other => other,
-    };
-    let architecture = &found.architecture;
+    let (own, architecture) = (bundle::architecture(), &found.architecture);
     ensure!(
         architecture.is_empty() || architecture == own,
         "the image {name} is for the architecture {architecture}, and this machine has {own}: take the image for it"
@@ -42,38 +36,54 @@ pub(crate) async fn node(docker: &Docker, name: &str, found: &ImageInspected) ->
         !found.config.entrypoint.is_empty() || !found.config.cmd.is_empty(),
         "the image {name} is not that of a node: it has no entrypoint and no command, so that nothing would be its init"
     );
+    let path = found.config.env.iter().find_map(|variable| variable.strip_prefix("PATH="));
+    let _lock = locked(docker).await?;
     let labels = json!({LABEL_OWNER: docker.owner, LABEL_LOOK: "true"});
     let body = json!({"Image": found.id, "Labels": labels, "HostConfig": {"NetworkMode": "none"}});
     let made: Made = docker.client.post("/containers/create", body, limits::CONTAINER).await?;
-    let looked = look(docker, name, &made.id).await;
-    remove(docker, &made.id).await?;
-    let kubernetes = looked.with_context(|| format!("the image {name} is not that of a node"))?;
-    Ok(Image { id: name.to_owned(), kubernetes, ..Image::default() })
+    let looked = look(docker, name, path.unwrap_or(PATH), &made.id).await;
+    docker.client.remove_container(&made.id).await?;
+    Ok(Image { id: name.to_owned(), kubernetes: looked?, ..Image::default() })
 }
 
-async fn look(docker: &Docker, name: &str, container: &str) -> Result<Option<String>> {
-    let mut missing = Vec::new();
-    for paths in PROGRAMS {
-        let mut is_there = false;
-        for path in paths {
-            is_there = is_there || has(docker, container, path).await?;
+/// Waits until no other process removes what was left.
+async fn locked(docker: &Docker) -> Result<File> {
+    loop {
+        if let Some(lock) = files::try_lock_shared(&docker.data.join(LOCK))? {
+            return Ok(lock);
         }
-        if !is_there {
-            missing.push(paths[0]);
+        tokio::time::sleep(limits::LOOK_AGAIN).await;
+    }
+}
+
+/// Returns the version of Kubernetes of an image that has all programs of a node.
+async fn look(docker: &Docker, name: &str, path: &str, container: &str) -> Result<Option<String>> {
+    let mut missing = Vec::new();
+    for program in PROGRAMS {
+        if !has(docker, container, program, path).await? {
+            missing.push(program);
         }
     }
+    let version = version(docker, container).await;
+    let version = version.with_context(|| format!("{VERSION} of the image {name} cannot be read"))?;
+    // A container that is gone has no files either.
     ensure!(
-        missing.is_empty(),
-        "it has no {}; take an image in the layout of kindest/node, or make one with `firstlight image node`",
-        missing.join(", no ")
+        docker.read(container).await?.is_some(),
+        "somebody has removed the container that shows the files of the image {name}, meanwhile"
     );
-    version(docker, container).await.with_context(|| format!("{VERSION} of {name} cannot be read"))
+    lacks(&missing, path).with_context(|| format!("the image {name} is not that of a node"))?;
+    Ok(version)
 }
 
-async fn has(docker: &Docker, container: &str, path: &str) -> Result<bool> {
-    let call = format!("/containers/{container}/archive?path={}", quoted(path));
-    let answer = docker.client.call(Method::HEAD, &call, Sent::Nothing, limits::CALL).await;
-    Ok(unless_missing(answer)?.is_some())
+async fn has(docker: &Docker, container: &str, program: &str, path: &str) -> Result<bool> {
+    for place in places(program, path) {
+        let call = format!("/containers/{container}/archive?path={}", quoted(&place));
+        let answer = docker.client.call(Method::HEAD, &call, Sent::Nothing, limits::CALL).await;
+        if unless_missing(answer)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the version of Kubernetes that the image is made for; `None` if it does not say.
@@ -89,19 +99,12 @@ async fn version(docker: &Docker, container: &str) -> Result<Option<String>> {
     Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty()))
 }
 
-async fn remove(docker: &Docker, container: &str) -> Result<()> {
-    let call = format!("/containers/{container}?force=1&v=1");
-    unless_missing(docker.client.call(Method::DELETE, &call, Sent::Nothing, limits::CONTAINER).await)?;
-    Ok(())
-}
-
-/// Removes what a process has left that ended in the middle.
+/// Removes what a process has left that ended in the middle, unless another one is reading such containers.
 pub(crate) async fn sweep(docker: &Docker) -> Result<()> {
+    let Some(_lock) = files::try_lock(&docker.data.join(LOCK))? else { return Ok(()) };
     let labels = [format!("{LABEL_OWNER}={}", docker.owner), LABEL_LOOK.to_owned()];
-    let filter = quoted(&json!({"label": labels}).to_string());
-    let left: Vec<Listed> = docker.client.get(&format!("/containers/json?all=1&filters={filter}")).await?;
-    for container in left {
-        remove(docker, &container.id).await?;
+    for container in docker.client.containers(&json!({"label": labels})).await? {
+        docker.client.remove_container(&container.id).await?;
     }
     Ok(())
 }

@@ -7,32 +7,32 @@ use container_images::Name;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::Method;
+use node_images::REMEDY;
 use serde_json::json;
 use system_containers::{Image, Images, Report};
 use tokio::io::AsyncRead;
 
 use super::Docker;
 use super::find;
-use crate::api::ImageInspected;
+use crate::api::{ImageInspected, Line};
 use crate::client::{Sent, quoted, unless_missing};
 use crate::progress::Pull;
 use crate::{limits, progress};
 
 /// The folder of archives while they are decompressed, in the data directory.
 const SCRATCH: &str = "scratch";
-/// What to do if an image is nowhere.
-const REMEDY: &str = "check the name, or name an archive, a folder or a bundle that has the image with --container-images; \
-     `firstlight image node` makes an image of a node";
 
 impl Images for Docker {
     fn find<'a>(&'a self, name: &'a str, report: Report<'a>) -> BoxFuture<'a, Result<Image>> {
         async move {
             let found = self.available(name, report).await?;
-            if let Some(known) = self.images.lock().get(&found.id).filter(|known| known.id == name) {
-                return Ok(known.clone());
+            if let Some((id, image)) = self.images.lock().get(name)
+                && *id == found.id
+            {
+                return Ok(image.clone());
             }
             let image = find::node(self, name, &found).await?;
-            self.images.lock().insert(found.id, image.clone());
+            self.images.lock().insert(name.to_owned(), (found.id, image.clone()));
             Ok(image)
         }
         .boxed()
@@ -56,8 +56,8 @@ impl Docker {
         if let Some(found) = self.image(text).await? {
             return Ok(found);
         }
-        // Several machines want one image at the same time.
-        let _alone = self.fetches.lock().await;
+        // Several machines want one image at the same time. Another one may be that of a registry that hangs.
+        let _alone = self.fetches.lock(&name.to_string()).await;
         if let Some(found) = self.image(text).await? {
             return Ok(found);
         }
@@ -92,7 +92,7 @@ impl Docker {
         let loaded = async {
             let call = "/images/load?quiet=1";
             let lines = self.client.stream(Method::POST, call, Sent::Archive(archive), limits::IMAGE).await?;
-            progress::finish(lines, &mut |_| ()).await
+            progress::finish(lines, limits::IMAGE, &mut |_| ()).await
         };
         let loaded = tokio::time::timeout(limits::IMAGE, loaded).await;
         let cannot = || format!("{name} cannot be loaded into {}", self.engine().name());
@@ -118,11 +118,12 @@ impl Docker {
         // The daemon begins to answer when it has found the registry.
         let lines = self.client.stream(Method::POST, &path, sent, limits::CONTAINER).await?;
         let mut pull = Pull::new(text);
-        progress::finish(lines, &mut |line| {
+        let mut each = |line: &Line| {
             if let Some(words) = pull.of_line(line) {
                 report(&words);
             }
-        })
-        .await
+        };
+        let pulled = progress::finish(lines, limits::SILENCE, &mut each).await;
+        pulled.with_context(|| format!("{} pulls {name}", self.engine().name()))
     }
 }

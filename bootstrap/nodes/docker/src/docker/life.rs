@@ -12,7 +12,7 @@ use system_containers::{Container, Init, Spec, State};
 use super::Docker;
 use crate::api::{Inspected, Made};
 use crate::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
-use crate::client::{Refused, Sent, is_refused};
+use crate::client::{Refused, Sent, is_refused, unless_refused};
 use crate::socket::Engine;
 use crate::{limits, network};
 
@@ -39,7 +39,7 @@ impl Docker {
             network: self.networks.name().to_owned(),
             address: reserved.address,
             user: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
-            has_modules: Path::new("/lib/modules").is_dir(),
+            has_modules: Path::new(body::MODULES).is_dir(),
             maps_users,
         };
         let (path, body) = (format!("/containers/create?name={}", spec.name), body::body(spec, &place));
@@ -143,11 +143,11 @@ impl Docker {
     pub(crate) async fn kill_container(&self, name: &str) -> Result<()> {
         self.thaw_for_podman(name).await?;
         let path = format!("/containers/{name}/kill?signal=SIGKILL");
-        match self.client.call(Method::POST, &path, Sent::Nothing, limits::CONTAINER).await {
+        let killed = self.client.call(Method::POST, &path, Sent::Nothing, limits::CONTAINER).await;
+        if unless_refused(killed, &[StatusCode::CONFLICT])?.is_none() {
             // It does not run.
-            Err(error) if is_refused(&error, StatusCode::CONFLICT) => return Ok(()),
-            result => result?,
-        };
+            return Ok(());
+        }
         let path = format!("/containers/{name}/wait?condition=not-running");
         self.client.call(Method::POST, &path, Sent::Nothing, limits::CONTAINER).await.map(drop)
     }
@@ -169,8 +169,7 @@ impl Docker {
         self.check_owner(&found)?;
         let removed = async {
             loop {
-                let path = format!("/containers/{name}?force=1&v=1");
-                let call = self.client.call(Method::DELETE, &path, Sent::Nothing, limits::CONTAINER).await;
+                let call = self.client.remove_container(name).await;
                 // It counts what is there afterwards: an error may be about a removal that somebody else has begun.
                 match self.read(name).await? {
                     None => return Ok(()),
@@ -195,14 +194,8 @@ impl Docker {
     async fn forget_image(&self, image: &str) -> Result<()> {
         let _alone = self.makes_program.lock().await;
         ensure!(!image.is_empty(), "the daemon does not say which image it had");
-        match self.client.call(Method::DELETE, &format!("/images/{image}"), Sent::Nothing, limits::CALL).await
-        {
-            Err(error)
-                if is_refused(&error, StatusCode::CONFLICT) || is_refused(&error, StatusCode::NOT_FOUND) =>
-            {
-                Ok(())
-            }
-            result => result.map(drop),
-        }
+        let path = format!("/images/{image}");
+        let removed = self.client.call(Method::DELETE, &path, Sent::Nothing, limits::CALL).await;
+        unless_refused(removed, &[StatusCode::CONFLICT, StatusCode::NOT_FOUND]).map(drop)
     }
 }

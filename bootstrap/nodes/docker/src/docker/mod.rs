@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use container_images::{Credentials, Sources};
+use container_images::{Credentials, Locks, Sources};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::random::Random;
@@ -61,11 +61,12 @@ pub struct Docker {
     pub(crate) sources: Sources,
     pub(crate) credentials: Credentials,
     pub(crate) program: Program,
-    /// Held while the image of balancers is made, and while an image is fetched.
+    /// Held while the image of balancers is made or removed.
     pub(crate) makes_program: tokio::sync::Mutex<()>,
-    pub(crate) fetches: tokio::sync::Mutex<()>,
-    /// What was found of images, by the identities that the daemon gives them.
-    pub(crate) images: Mutex<BTreeMap<String, Image>>,
+    /// Held while an image is fetched.
+    pub(crate) fetches: Locks,
+    /// What was found of images, by name: the identity that the daemon gave the image then, which is another one when the name has another image.
+    pub(crate) images: Mutex<BTreeMap<String, (String, Image)>>,
 }
 
 impl Docker {
@@ -95,7 +96,7 @@ impl Docker {
             credentials,
             program,
             makes_program: tokio::sync::Mutex::default(),
-            fetches: tokio::sync::Mutex::default(),
+            fetches: Locks::default(),
             images: Mutex::default(),
         };
         docker.sweep().await;

@@ -10,9 +10,9 @@ use system_containers::{Container, State};
 use tokio::io::AsyncReadExt;
 
 use super::Docker;
-use crate::api::{ContainerState, Inspected, Listed};
+use crate::api::{ContainerState, Inspected};
 use crate::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
-use crate::client::{Sent, quoted, unless_missing};
+use crate::client::{Sent, unless_missing};
 use crate::{frames, limits, network};
 
 impl Docker {
@@ -36,9 +36,7 @@ impl Docker {
         let own = [format!("{LABEL_OWNER}={}", self.owner), LABEL_ADDRESS.to_owned()];
         let wanted = labels.iter().map(|(key, value)| format!("{key}={value}"));
         let filter: Vec<String> = own.into_iter().chain(wanted).collect();
-        let filter = quoted(&json!({"label": filter}).to_string());
-        let listed: Result<Vec<Listed>> =
-            self.client.get(&format!("/containers/json?all=1&filters={filter}")).await;
+        let listed = self.client.containers(&json!({"label": filter})).await;
         let listed = listed.context("the containers cannot be listed")?;
         let read = futures::stream::iter(listed).map(|found| async move { self.read(&found.id).await });
         let found: Vec<Option<Inspected>> = read

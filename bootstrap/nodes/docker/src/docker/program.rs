@@ -27,8 +27,14 @@ impl Docker {
     /// Returns the image of balancers, which is made if the daemon does not have it.
     pub(crate) async fn balancer_image(&self) -> Result<String> {
         let _alone = self.makes_program.lock().await;
-        let files = (self.program)(PROGRAM)?;
-        let image = format!("{REPOSITORY}:{}", tag(&files)?);
+        let program = self.program;
+        let read = tokio::task::spawn_blocking(move || {
+            let files = program(PROGRAM)?;
+            let tag = tag(&files)?;
+            anyhow::Ok((files, tag))
+        });
+        let (files, tag) = read.await.context("this program was not read")??;
+        let image = format!("{REPOSITORY}:{tag}");
         let found = self.client.get::<ImageInspected>(&format!("/images/{image}/json")).await;
         if unless_missing(found)?.is_some() {
             return Ok(image);
@@ -39,7 +45,7 @@ impl Docker {
         let made = async {
             let lines =
                 self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
-            progress::finish(lines, &mut |_| ()).await
+            progress::finish(lines, limits::IMAGE, &mut |_| ()).await
         };
         let made = tokio::time::timeout(limits::IMAGE, made).await;
         made.context("it takes too long").flatten().context("the image of balancers cannot be made")?;
