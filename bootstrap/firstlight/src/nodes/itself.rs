@@ -13,30 +13,32 @@ use tokio::sync::OnceCell;
 
 use crate::image;
 
+/// The archive of this program, which `up` and the controllers of one process need, and whose compression takes seconds.
+static ITSELF: OnceCell<Bytes> = OnceCell::const_new();
+
 /// The images of nodes, and that of this program under its default name.
 pub(super) struct WithItself {
     images: Arc<dyn Images>,
-    itself: OnceCell<Bytes>,
 }
 
 impl WithItself {
     /// Returns these images, and that of this program.
     pub(super) fn new(images: Arc<dyn Images>) -> Self {
-        Self { images, itself: OnceCell::new() }
+        Self { images }
     }
+}
 
-    /// Returns the archive of this program, which is made once.
-    async fn itself(&self) -> Result<Bytes> {
-        let made = self.itself.get_or_try_init(|| async {
-            let make = || -> Result<Bytes> {
-                let mut archive = Vec::new();
-                image::write(&mut archive, &image::default_reference(), &image::of_this_process()?)?;
-                Ok(archive.into())
-            };
-            tokio::task::spawn_blocking(make).await.context("the image of this program was not made")?
-        });
-        made.await.cloned()
-    }
+/// Returns the archive of this program, which is made once in a process.
+async fn itself() -> Result<Bytes> {
+    let made = ITSELF.get_or_try_init(|| async {
+        let make = || -> Result<Bytes> {
+            let mut archive = Vec::new();
+            image::write(&mut archive, &image::default_reference(), &image::of_this_process()?)?;
+            Ok(archive.into())
+        };
+        tokio::task::spawn_blocking(make).await.context("the image of this program was not made")?
+    });
+    made.await.cloned()
 }
 
 impl Images for WithItself {
@@ -48,6 +50,6 @@ impl Images for WithItself {
         if name != image::default_reference() {
             return self.images.archive(name);
         }
-        async { Ok(Box::new(Cursor::new(self.itself().await?)) as Box<dyn AsyncRead + Send + Unpin>) }.boxed()
+        async { Ok(Box::new(Cursor::new(itself().await?)) as Box<dyn AsyncRead + Send + Unpin>) }.boxed()
     }
 }
