@@ -41,16 +41,23 @@ impl Backend for Docker {
     }
 }
 
-/// Returns the image of new machines: that of the pool, or that of its Kubernetes version among kind's.
+/// Returns the image of new machines.
 fn image(docker: &DockerMachinePoolBackend, pool: &MachinePool) -> Result<String, String> {
-    if let Some(image) = docker.custom_image.clone().filter(|image| !image.is_empty()) {
-        return Ok(image);
+    let version = pool.spec.template.spec.version.as_deref();
+    node_image(docker.custom_image.as_deref(), version).ok_or_else(|| {
+        "the MachinePool has no spec.template.spec.version, and the DevMachinePool no \
+         spec.backend.docker.customImage: set one of both, so that its machines have an image"
+            .to_owned()
+    })
+}
+
+/// Returns the image of a node: its own, or that of its Kubernetes version among kind's; `None` if it has neither.
+pub fn node_image(custom: Option<&str>, version: Option<&str>) -> Option<String> {
+    if let Some(image) = custom.filter(|image| !image.is_empty()) {
+        return Some(image.to_owned());
     }
-    let version = pool.spec.template.spec.version.as_deref().unwrap_or_default();
-    match version.strip_prefix('v').unwrap_or(version) {
-        "" => Err("the MachinePool has no spec.template.spec.version, and the DevMachinePool no \
-                   spec.backend.docker.customImage: set one of both, so that its machines have an image"
-            .to_owned()),
-        version => Ok(format!("kindest/node:v{}", version.replace('+', "_"))),
-    }
+    let version = version.unwrap_or_default();
+    let version = version.strip_prefix('v').unwrap_or(version);
+    // A tag has no plus sign.
+    (!version.is_empty()).then(|| format!("kindest/node:v{}", version.replace('+', "_")))
 }

@@ -13,5 +13,5 @@ mod status;
 
 pub use backend::Backend;
 pub use controller::start;
-pub use docker::DOCKER;
+pub use docker::{DOCKER, node_image};
 pub use in_memory::IN_MEMORY;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
+use dev_machine_pools::node_image;
 use engine::object::{is_deleting, uid};
 use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
@@ -194,17 +195,12 @@ fn wanted(
     }
 }
 
-/// Returns the image of a machine: its own, or that of its Kubernetes version among kind's.
+/// Returns the image of a machine.
 fn image(dev: &DevMachine, version: Option<&str>) -> std::result::Result<String, String> {
-    let custom = dev.spec.backend.docker.as_ref().and_then(|docker| docker.custom_image.clone());
-    if let Some(image) = custom.filter(|image| !image.is_empty()) {
-        return Ok(image);
-    }
-    let version = version.unwrap_or_default();
-    match version.strip_prefix('v').unwrap_or(version) {
-        "" => Err("the Machine has no spec.version, and the DevMachine no spec.backend.docker.customImage: \
-                   set one of both, so that it has an image"
-            .to_owned()),
-        version => Ok(format!("kindest/node:v{}", version.replace('+', "_"))),
-    }
+    let custom = dev.spec.backend.docker.as_ref().and_then(|docker| docker.custom_image.as_deref());
+    node_image(custom, version).ok_or_else(|| {
+        "the Machine has no spec.version, and the DevMachine no spec.backend.docker.customImage: \
+         set one of both, so that it has an image"
+            .to_owned()
+    })
 }
