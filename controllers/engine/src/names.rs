@@ -31,6 +31,8 @@ pub const CLONED_FROM_GROUP_KIND: &str = "cluster.x-k8s.io/cloned-from-groupkind
 pub const REMEDIATE_MACHINE: &str = "cluster.x-k8s.io/remediate-machine";
 /// Label on all objects of a provider, among them its Deployment and its Namespace: the name of the provider.
 pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
+/// Annotation on Machines that are to be deleted first when there are too many.
+pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 /// Type of the Secrets that Cluster API creates.
 pub const SECRET_TYPE: &str = "cluster.x-k8s.io/secret";
 

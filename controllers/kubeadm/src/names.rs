@@ -13,8 +13,6 @@ pub const METADATA_MANAGER: &str = "capi-kubeadmcontrolplane-metadata";
 pub const CLEANUP_HOOK: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup";
 /// Prefix of all pre-terminate hooks.
 pub const PRE_TERMINATE_PREFIX: &str = "pre-terminate.delete.hook.machine.cluster.x-k8s.io";
-/// Annotation that marks a Machine to be deleted first.
-pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 /// Annotation with the RFC 3339 time at which the certificates of a Machine expire.
 pub const CERTIFICATES_EXPIRY: &str = "machine.cluster.x-k8s.io/certificates-expiry";
 /// Annotation on a KubeadmControlPlane: kube-proxy is not updated.

@@ -6,5 +6,3 @@ pub const UPSTREAM: &str = "infrastructure-docker";
 pub const FINALIZER: &str = "dockermachinepool.infrastructure.cluster.x-k8s.io";
 /// Annotation on a simulated DevMachine of a DevMachinePool: the Kubernetes version of its Node.
 pub const KUBERNETES_VERSION: &str = "simulated.firstlight.dev/kubernetes-version";
-/// Annotation on a Machine that goes first when there are too many.
-pub(crate) const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";

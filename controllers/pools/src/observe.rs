@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::batch::to_create;
-use engine::names::{CLUSTER_NAME, POOL_NAME};
+use engine::names::{CLUSTER_NAME, DELETE_MACHINE, POOL_NAME};
 use engine::object::{annotation, is_deleting, uid};
 use engine::{Left, Manager, NamespacedName, Objects, Upstream, names as engine_names, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,7 +14,6 @@ use schemas::infrastructure::{DevMachine, DevMachinePool};
 use schemas::naming;
 
 use crate::backend::Backend;
-use crate::names::DELETE_MACHINE;
 
 /// A DevMachine of the pool.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use schemas::infrastructure::DevMachinePoolStatus;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::names::{DELETE_MACHINE, KUBERNETES_VERSION};
+use crate::names::KUBERNETES_VERSION;
 use crate::{Backend, DOCKER, IN_MEMORY};
 
 fn read<K: serde::de::DeserializeOwned>(value: Value) -> Arc<K> {

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE};
 use engine::in_place::is_in_progress;
+use engine::names::DELETE_MACHINE;
 use engine::object::{annotation, is_deleting};
 use engine::time;
 use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet};
 
-/// Annotation on Machines that are to be deleted first.
-pub const DELETE_MACHINE: &str = "cluster.x-k8s.io/delete-machine";
 /// Time constant, in seconds, by which a Machine's age affects its score: ten days.
 const AGE_SCALE: f64 = 864_000.0;
 const DELETING: f64 = 100.0;

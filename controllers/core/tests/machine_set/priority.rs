@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use cluster_core::machine_set::priority::{DELETE_MACHINE, choose, score};
+use cluster_core::machine_set::priority::{choose, score};
+use engine::names::DELETE_MACHINE;
 use engine::in_place::UPDATE_IN_PROGRESS;
 use schemas::cluster::{Machine, MachineSet};
 use serde_json::{Value, json};

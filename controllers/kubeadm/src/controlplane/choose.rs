@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use engine::names::DELETE_MACHINE;
 use engine::object;
 use schemas::HasConditions;
 
 use super::observed::{ControlPlaneMachine, Observed, component_conditions};
-use crate::names;
 
 /// Returns the failure domains for control planes, in order of name.
 fn domains(observed: &Observed) -> Vec<&str> {
@@ -50,7 +50,7 @@ pub fn machine_to_scale_down<'a>(
     let present: Vec<&ControlPlaneMachine> =
         observed.machines.iter().filter(|member| !member.is_deleting()).collect();
     let marked = |member: &ControlPlaneMachine| {
-        object::annotation(member.machine.as_ref(), names::DELETE_MACHINE).is_some()
+        object::annotation(member.machine.as_ref(), DELETE_MACHINE).is_some()
     };
     let old = |member: &ControlPlaneMachine| outdated.contains(&member.name());
     let unwell = |member: &ControlPlaneMachine| {

@@ -1,7 +1,7 @@
 //! Updates of Machines in place, instead of their replacement: when one is tried, and which ones are under way. Pure functions.
 
 use engine::in_place::{self, Decision};
-use engine::names::REMEDIATE_MACHINE;
+use engine::names::{DELETE_MACHINE, REMEDIATE_MACHINE};
 use engine::object::annotation;
 
 use super::observed::{ControlPlaneMachine, Observed};
@@ -9,7 +9,6 @@ use super::preflight::{self, Preflight};
 use super::situation::Situation;
 use super::step::Step;
 use super::up_to_date;
-use crate::names::DELETE_MACHINE;
 
 /// What comes before a Machine is deleted.
 pub(super) enum Attempt {
