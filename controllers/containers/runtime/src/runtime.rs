@@ -41,7 +41,8 @@ pub trait Runtime: Send + Sync {
     /// Its record cannot be read.
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>>;
 
-    /// Runs a program in a container until it ends. It ends with this process, too.
+    /// Runs a program in a container until it ends. When this process ends before, so does the program without a container runtime; with one, the
+    /// program's input ends, and it goes on until its time is over.
     ///
     /// # Errors
     /// The container does not run, or a stream fails. That the program cannot be run is no error, but the exit code 126 or 127, as in shells.

@@ -68,7 +68,6 @@ pub(super) fn enter(folder: &Folder, record: &Record, groups: &Groups, terminal:
     switch(&root)
 }
 
-/// Mounts the image with the changes of the container above it.
 /// Makes an empty folder the root folder of this process, in which there is nothing but what it was given.
 pub(super) fn enter_empty(folder: &Folder, record: &Record) -> Result<()> {
     separate()?;
@@ -84,6 +83,7 @@ pub(super) fn enter_empty(folder: &Folder, record: &Record) -> Result<()> {
     mounts::switch(&root)
 }
 
+/// Mounts the image with the changes of the container above it.
 fn overlay(folder: &Folder, record: &Record) -> Result<Root> {
     let image = Path::new(&record.spec.image);
     let cannot = || format!("cannot mount the image {} (overlayfs)", image.display());
