@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
+use schemas::HasConditions;
 use schemas::cluster::Machine;
-use schemas::infrastructure::DevMachine;
+use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
 use test_plane::World;
 
@@ -67,6 +68,40 @@ async fn a_folder_for_a_mount_that_is_not_there_is_told_and_tried_again() {
     host.with(|contents| contents.missing.clear());
     world.until("it is up", |manager| is_up(manager, "default", NAME)).await;
     goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_daemon_that_is_away_is_told_and_what_is_there_stays() {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    world.until("it is ready", |manager| is_ready(manager, NAME)).await;
+    host.with(|contents| contents.is_away = true);
+    machine(&world, "default", "first-new", json!({})).await;
+    tells(&world, "first-new", "ContainerProvisioned", "False/NotProvisioned Docker does not answer").await;
+    let balancer = |manager: &engine::Manager| {
+        let dev = get::<DevCluster>(manager, "default", "first")?;
+        dev.condition("LoadBalancerAvailable").map(|it| (it.reason.clone(), it.message.clone()))
+    };
+    world
+        .until("the load balancer's state is unknown", |manager| {
+            let said = balancer(manager);
+            said.is_some_and(|(reason, message)| {
+                reason == "NotAvailable" && message.contains("Docker does not answer")
+            })
+        })
+        .await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(is_up(&world.manager, "default", NAME), "nothing is known of it, and its Node says how it is");
+    host.with(|contents| contents.is_away = false);
+    world.until("the new one is ready", |manager| is_ready(manager, "first-new")).await;
+    world
+        .until("the load balancer is there", |manager| {
+            balancer(manager).is_some_and(|(reason, _)| reason == "Available")
+        })
+        .await;
+    assert_eq!(host.with(|contents| contents.created.len()), 2);
+    world.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -51,9 +51,10 @@ impl DevClusterController {
         let endpoint = observed.dev.spec.control_plane_endpoint.as_ref();
         let address =
             endpoint.and_then(|endpoint| endpoint.host.as_deref()).and_then(|host| host.parse().ok());
-        let ensured =
-            parts.balancers.ensure(&observed.balancer, &observed.labels, address, configuration).await;
-        ensured.context("Failed to create load balancer")
+        let ensured = async {
+            parts.balancers.ensure(observed.name()?, &observed.labels, address, configuration).await
+        };
+        ensured.await.context("Failed to create load balancer")
     }
 
     async fn remove(&self, observed: &Observed) -> anyhow::Result<()> {
@@ -64,8 +65,8 @@ impl DevClusterController {
             Err(_) if !was_made => return Ok(()),
             parts => parts?,
         };
-        let removed = parts.balancers.remove(&observed.balancer).await;
-        removed.context("Failed to delete load balancer")
+        let removed = async { parts.balancers.remove(observed.name()?).await };
+        removed.await.context("Failed to delete load balancer")
     }
 }
 

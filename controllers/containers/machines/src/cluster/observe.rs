@@ -33,8 +33,8 @@ pub(super) struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The machines of its control plane.
     pub members: Vec<Member>,
-    /// The name of its load balancer. Clusters of one name in two namespaces have different ones.
-    pub balancer: String,
+    /// The name of its load balancer, or why it is not known. Clusters of one name in two namespaces have different ones.
+    pub balancer: std::result::Result<String, String>,
     /// The labels of its load balancer.
     pub labels: BTreeMap<String, String>,
 }
@@ -48,6 +48,13 @@ pub(super) struct Member {
     pub address: String,
     /// Whether its Machine is being deleted.
     pub goes: bool,
+}
+
+impl Observed {
+    /// Returns the name of the load balancer.
+    pub fn name(&self) -> Result<&str> {
+        self.balancer.as_deref().map_err(|error| anyhow::anyhow!(error.clone()))
+    }
 }
 
 impl DevClusterController {
@@ -68,7 +75,7 @@ impl DevClusterController {
             (LABEL_NAME, dev.metadata.name.as_deref().unwrap_or_default()),
         ];
         let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into_iter().collect();
-        let balancer = self.balancer_name(&owner, &labels).await?;
+        let balancer = self.balancer_name(&owner, &labels).await.map_err(|error| format!("{error:#}"));
         Ok(Some(Observed { balancer, labels, members, cluster, dev }))
     }
 

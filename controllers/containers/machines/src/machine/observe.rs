@@ -55,14 +55,19 @@ impl DevMachineController {
         let pool = machine.as_ref().and_then(|machine| self.pool_of(machine));
         let parts = self.nodes.parts().await;
         let (obstacle, container) = match &parts {
-            Ok(parts) => (None, find(parts, &dev, &name).await?),
+            Ok(parts) => match find(parts, &dev, &name).await {
+                Ok(container) => (None, container),
+                // Nothing is known of a machine that was there, so nothing is said of it, and it is asked again.
+                Err(error) if dev.spec.provider_id.is_some() => return Err(error),
+                Err(error) => (Some(format!("{error:#}")), None),
+            },
             Err(error) => (Some(format!("{error:#}")), None),
         };
         let failure_domain =
             self.failure_domain(&dev, machine.as_deref(), pool.as_deref(), container.as_ref());
         let mut wanted = wanted(&dev, machine.as_deref(), cluster.as_deref(), &name);
         wanted.labels.extend(failure_domain.clone().map(|domain| (LABEL_FAILURE_DOMAIN.to_owned(), domain)));
-        if let (Ok(parts), None) = (&parts, &container) {
+        if let (Ok(parts), None, None) = (&parts, &container, &obstacle) {
             avoid_others(parts, &mut wanted, uid(dev.as_ref())).await?;
         }
         let progress = self.tasks.progress(uid(dev.as_ref()), &steps::start_of(container.as_ref()));

@@ -11,6 +11,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
+use chrono::{DateTime, TimeDelta};
 use container_machines::{Nodes, Parts};
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
@@ -28,6 +29,8 @@ pub enum Ends {
     Completed,
     /// Its second step exits with status 3.
     Failed,
+    /// Its second step lasts too long.
+    TimedOut,
     Never,
 }
 
@@ -59,6 +62,14 @@ pub struct Contents {
     /// The images that no source has, and the paths that are not on the machine.
     pub missing: BTreeSet<String>,
     pub ends: Ends,
+    /// How the bootstraps of containers end whose names begin like this.
+    pub ends_of: BTreeMap<String, Ends>,
+    /// The images whose containers end at once.
+    pub broken: BTreeSet<String>,
+    /// Whether what runs the containers does not answer.
+    pub is_away: bool,
+    /// Why load balancers of these names cannot be made.
+    pub unbalanced: BTreeMap<String, String>,
     /// How often each name was looked for.
     pub looks: BTreeMap<String, usize>,
     /// Each change, as `create NAME`.
@@ -75,12 +86,21 @@ struct Inner {
     contents: Mutex<Contents>,
     killed: Notify,
     /// A client of the cluster whose Nodes the containers are.
-    workload: kube::Client,
+    workload: Option<kube::Client>,
 }
 
 impl Host {
     /// Creates an empty host. The Nodes of its containers are in `workload`.
     pub fn new(workload: kube::Client) -> Self {
+        Self::with_workload(Some(workload))
+    }
+
+    /// Creates an empty host whose containers become no Nodes.
+    pub fn alone() -> Self {
+        Self::with_workload(None)
+    }
+
+    fn with_workload(workload: Option<kube::Client>) -> Self {
         Self(Arc::new(Inner { contents: Mutex::default(), killed: Notify::new(), workload }))
     }
 
@@ -150,6 +170,7 @@ impl Host {
 
     /// Creates the Node of a container, as its kubelet would.
     async fn join(&self, machine: &Machine) -> Result<()> {
+        let Some(workload) = &self.0.workload else { return Ok(()) };
         let name = &machine.container.name;
         let version = machine.container.image.rsplit(':').next().unwrap_or_default();
         let condition = |type_: &str, status: &str| json!({"type": type_, "status": status});
@@ -164,7 +185,7 @@ impl Host {
                     "operatingSystem": "", "osImage": "", "systemUUID": ""},
             },
         }))?;
-        let nodes = Api::<Node>::all(self.0.workload.clone());
+        let nodes = Api::<Node>::all(workload.clone());
         if nodes.get_opt(name).await?.is_none() {
             nodes.create(&Default::default(), &node).await?;
         }
@@ -179,10 +200,48 @@ impl Contents {
     }
 
     fn running(&self, name: &str) -> Result<&Machine> {
+        self.answers()?;
         match self.machines.get(name) {
             Some(machine) if machine.container.state == State::Running => Ok(machine),
             _ => bail!("container {name} does not run"),
         }
+    }
+
+    /// Has a container that another provider has made, and whose bootstrap it has run.
+    pub fn adopt(&mut self, name: &str) {
+        let address = self.address();
+        let container = Container {
+            name: name.to_owned(),
+            labels: BTreeMap::new(),
+            image: String::new(),
+            address,
+            state: State::Running,
+            pid: Some(1),
+            created: DateTime::default(),
+            started: Some(DateTime::default()),
+        };
+        self.machines.insert(name.to_owned(), Machine { container, script: None, begun: 1, imported: 0 });
+    }
+
+    /// Starts a container again, as somebody else would.
+    pub fn start_again(&mut self, name: &str) {
+        let container = &mut self.machines.get_mut(name).unwrap().container;
+        (container.state, container.pid) = (State::Running, Some(1));
+        container.started = container.started.map(|started| started + TimeDelta::hours(1));
+    }
+
+    /// Returns how the bootstrap of a container ends.
+    fn ends(&self, name: &str) -> Ends {
+        let own = self.ends_of.iter().find(|(start, _)| name.starts_with(start.as_str()));
+        own.map_or(self.ends, |(_, ends)| *ends)
+    }
+
+    /// Fails while what runs the containers does not answer.
+    fn answers(&self) -> Result<()> {
+        if self.is_away {
+            bail!("Docker does not answer at /var/run/docker.sock");
+        }
+        Ok(())
     }
 
     /// Kills a container, as somebody else would.

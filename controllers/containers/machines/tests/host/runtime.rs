@@ -26,6 +26,7 @@ fn status(machine: &Machine, ends: Ends) -> String {
         (0, _) => "runner none 0\n".to_owned(),
         (_, Ends::Completed) => report("begin 1 kubeadm join\nend 1 0\ndone\n", "dead"),
         (_, Ends::Failed) => report("begin 1 prepare\nend 1 0\nbegin 2 kubeadm join\nend 2 3\n", "dead"),
+        (_, Ends::TimedOut) => report("begin 1 prepare\nend 1 0\nbegin 2 sleep 40\ntimeout 2\n", "dead"),
         (_, Ends::Never) => report("begin 1 kubeadm join\n", "alive"),
     }
 }
@@ -36,7 +37,7 @@ impl Host {
         let words = command.join(" ");
         if command == node_bootstrap::status_command(&Place::default()) {
             let (machine, ends) =
-                self.with(|contents| contents.running(name).map(|it| (it.clone(), contents.ends)))?;
+                self.with(|contents| contents.running(name).map(|it| (it.clone(), contents.ends(name))))?;
             if machine.begun > 0 && ends == Ends::Completed {
                 self.join(&machine).await?;
             }
@@ -80,6 +81,7 @@ impl Runtime for Host {
 
     fn create<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<Container>> {
         let created = self.change(format!("create {}", spec.name), move |contents| {
+            contents.answers()?;
             ensure!(!contents.machines.contains_key(&spec.name), "there is a container {}", spec.name);
             spec.check()?;
             let container = Container {
@@ -102,6 +104,12 @@ impl Runtime for Host {
 
     fn start<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Container>> {
         let started = self.change(format!("start {name}"), move |contents| {
+            contents.answers()?;
+            let image = contents.machines.get(name).map(|machine| machine.container.image.clone());
+            ensure!(
+                !image.is_some_and(|image| contents.broken.contains(&image)),
+                "its init has ended with status 1"
+            );
             let number = contents.changes.len();
             let Some(machine) = contents.machines.get_mut(name) else {
                 bail!("there is no container {name}")
@@ -122,9 +130,9 @@ impl Runtime for Host {
         };
         let found = self.with(|contents| {
             let all = contents.machines.values().map(|machine| machine.container.clone());
-            all.filter(has_all).collect()
+            contents.answers().map(|()| all.filter(has_all).collect())
         });
-        async { Ok(found) }.boxed()
+        async { found }.boxed()
     }
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
@@ -140,9 +148,10 @@ impl Runtime for Host {
                 created: time(0),
                 started: Some(time(0)),
             });
-            contents.machines.get(name).map(|machine| machine.container.clone()).or(balancer)
+            let found = contents.machines.get(name).map(|machine| machine.container.clone());
+            contents.answers().map(|()| found.or(balancer))
         });
-        async { Ok(found) }.boxed()
+        async { found }.boxed()
     }
 
     fn exec<'a>(&'a self, name: &'a str, mut exec: Exec<'a>) -> BoxFuture<'a, Result<Exit>> {
@@ -183,6 +192,7 @@ impl Runtime for Host {
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
         let removed = self.change(format!("remove {name}"), move |contents| {
+            contents.answers()?;
             contents.machines.remove(name);
             Ok(())
         });

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use system_containers::balancer::{Balancer, Balancers, Configuration};
+use system_containers::balancer::{Balancer, Balancers, Configuration, Health, Server, ServerStatus, Status};
 use system_containers::{Image, Images, Report, State};
 use tokio::io::AsyncRead;
 
@@ -33,8 +33,21 @@ impl Images for Host {
 
 impl Host {
     fn balancer(&self, name: &str) -> Option<Balancer> {
-        let address = self.with(|contents| contents.balancers.get(name).map(|it| it.address))?;
-        Some(Balancer { name: name.to_owned(), address, state: State::Running, status: None })
+        let found = self.with(|contents| contents.balancers.get(name).cloned())?;
+        let server = |server: &Server| ServerStatus {
+            name: server.name.clone(),
+            health: Health::Healthy,
+            connections: 0,
+        };
+        let servers = found.configuration.servers.iter().map(server).collect();
+        let configuration = found.configuration.clone();
+        let status = Status { configuration, error: None, connections: 0, most_connections: 1, servers };
+        Some(Balancer {
+            name: name.to_owned(),
+            address: found.address,
+            state: State::Running,
+            status: Some(status),
+        })
     }
 }
 
@@ -48,6 +61,10 @@ impl Balancers for Host {
     ) -> BoxFuture<'a, Result<Balancer>> {
         async move {
             configuration.check()?;
+            self.with(|contents| contents.answers())?;
+            if let Some(why) = self.with(|contents| contents.unbalanced.get(name).cloned()) {
+                bail!(why);
+            }
             let is_as_wanted = |it: &LoadBalancer| it.configuration == *configuration;
             if !self.with(|contents| contents.balancers.get(name).is_some_and(is_as_wanted)) {
                 self.change(format!("balance {name}"), |contents| {
@@ -73,6 +90,7 @@ impl Balancers for Host {
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
         let removed = self.change(format!("remove {name}"), move |contents| {
+            contents.answers()?;
             contents.balancers.remove(name);
             Ok(())
         });
