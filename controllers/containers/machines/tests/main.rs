@@ -6,4 +6,5 @@ mod fixture;
 mod host;
 mod kills;
 mod pools;
+mod replay;
 mod upstream;
