@@ -1,4 +1,4 @@
-use engine::names::{CLUSTER_NAME, POOL_NAME};
+use engine::names::{CLUSTER_NAME, DELETE_MACHINE, POOL_NAME};
 use schemas::HasConditions;
 use schemas::infrastructure::DevMachinePoolStatus;
 use serde_json::{Value, json};
