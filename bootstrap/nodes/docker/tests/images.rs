@@ -90,7 +90,8 @@ async fn a_pull_that_hangs_delays_no_other_and_is_given_up() {
         let mut state = world.daemon.state.lock();
         state.hangs = Some("stuck".to_owned());
         state.pulls = Some("other:1".to_owned());
-        let line = r#"{"status":"Downloading","progressDetail":{"current":5000000,"total":50000000},"id":"a"}"#;
+        let line =
+            r#"{"status":"Downloading","progressDetail":{"current":5000000,"total":50000000},"id":"a"}"#;
         state.pull = format!("{line}\n");
     }
     let begun = tokio::sync::Notify::new();

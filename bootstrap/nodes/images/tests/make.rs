@@ -245,7 +245,8 @@ fn links_of_the_root_archive_lead_to_nothing_on_this_machine() {
     let at = |name: &str| outside.path().join(name).to_str().unwrap().to_owned();
     fs::create_dir(at("run")).unwrap();
     let (processes, run) = (at("processes"), at("run"));
-    let kitchen = Kitchen::with(&[], &[("./proc", &processes), ("./run", &run), ("./tmp", "../../var/temporary")]);
+    let kitchen =
+        Kitchen::with(&[], &[("./proc", &processes), ("./run", &run), ("./tmp", "../../var/temporary")]);
     let recipe = Recipe { images_at: ImagesAt::Making, ..kitchen.recipe() };
     let error = kitchen.make(&recipe).unwrap_err();
     // Everything was mounted, each at its place below the root folder; containerd of this Debian is a script without a shell.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use cluster_core::machine_set::priority::{choose, score};
-use engine::names::DELETE_MACHINE;
 use engine::in_place::UPDATE_IN_PROGRESS;
+use engine::names::DELETE_MACHINE;
 use schemas::cluster::{Machine, MachineSet};
 use serde_json::{Value, json};
 

@@ -49,9 +49,8 @@ pub fn machine_to_scale_down<'a>(
 ) -> Option<&'a ControlPlaneMachine> {
     let present: Vec<&ControlPlaneMachine> =
         observed.machines.iter().filter(|member| !member.is_deleting()).collect();
-    let marked = |member: &ControlPlaneMachine| {
-        object::annotation(member.machine.as_ref(), DELETE_MACHINE).is_some()
-    };
+    let marked =
+        |member: &ControlPlaneMachine| object::annotation(member.machine.as_ref(), DELETE_MACHINE).is_some();
     let old = |member: &ControlPlaneMachine| outdated.contains(&member.name());
     let unwell = |member: &ControlPlaneMachine| {
         let types = component_conditions(observed.is_etcd_managed());

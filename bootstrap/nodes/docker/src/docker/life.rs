@@ -31,8 +31,7 @@ impl Docker {
             _ => spec.image.clone(),
         };
         let maps_users = self.info().await?.has_option("userns");
-        let reserved =
-            self.networks.reserve(&self.client, spec.address, Order::of(&spec.init)).await?;
+        let reserved = self.networks.reserve(&self.client, spec.address, Order::of(&spec.init)).await?;
         let place = Place {
             owner: self.owner.clone(),
             image,
