@@ -1,7 +1,7 @@
 //! Reads from a management cluster whether it has Cluster API, and its providers.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, PostParams};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -183,6 +183,20 @@ pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
         namespace: object.metadata.namespace.clone().unwrap_or_default(),
     };
     Ok(list.items.iter().map(installed).collect())
+}
+
+/// Removes the entry of a provider, if there is one.
+///
+/// # Errors
+/// The server refuses or does not answer.
+pub(crate) async fn forget(client: &Client, provider: &Installed) -> Result<()> {
+    let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &provider.namespace, &resource());
+    match api.delete(&provider.label(), &DeleteParams::default()).await {
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+        deleted => {
+            deleted.map(drop).context(|| format!("failed to delete the entry {}", provider.instance()))
+        }
+    }
 }
 
 /// The name of the provider of a type, if there is only one.

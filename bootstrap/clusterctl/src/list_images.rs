@@ -30,7 +30,7 @@ pub async fn list(
     if inventory::only_name(&known, ProviderType::Core).is_none() {
         chosen.add_defaults();
     }
-    let (chosen, found) = built_in::take(named(chosen)?, &built_in::providers(client).await?)?;
+    let (chosen, found) = built_in::take(named(chosen)?, &built_in::providers(client).await?, configuration)?;
     // What is built in has no images, and nothing that would need cert-manager.
     if chosen.is_empty() && !found.is_empty() {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 //! `clusterctl move` recognises that the target can take over the source's objects.
 
 use anyhow::{Context as _, Result, anyhow};
-use clusterctl::built_in;
+use clusterctl::built_in::{self, BuiltIn};
 use clusterctl::inventory::Installed;
 use engine::InventoryEntry;
 use futures::future::try_join_all;
@@ -38,8 +38,10 @@ pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
 }
 
 /// Returns all providers whose controllers are selected.
-pub fn built_in(selection: &Selection) -> Vec<Installed> {
-    listed(selection).into_iter().chain(selection.on_demand()).collect()
+pub fn built_in(selection: &Selection) -> Vec<BuiltIn> {
+    let listed = listed(selection).into_iter();
+    let listed = listed.map(|provider| BuiltIn { provider, stands_aside: false });
+    listed.chain(selection.on_demand()).collect()
 }
 
 /// Returns the namespaces of the entries.

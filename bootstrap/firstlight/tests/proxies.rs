@@ -126,11 +126,11 @@ async fn no_proxy_is_between_a_command_and_the_server_of_this_machine() {
 async fn what_is_built_in_needs_no_network() {
     let machine = Machine::new().await;
     let without = [("HTTPS_PROXY", "http://127.0.0.1:9")];
-    let chosen =
-        "init --infrastructure metal3 --ipam in-cluster,metal3 --bootstrap kubeadm --control-plane kubeadm";
+    let chosen = "init --infrastructure metal3,docker --ipam in-cluster,metal3 --bootstrap kubeadm --control-plane kubeadm";
     let said = machine.succeeds(&format!("{chosen} --kubeconfig KUBECONFIG"), &without).await;
     for label in [
         "infrastructure-metal3",
+        "infrastructure-docker",
         "ipam-in-cluster",
         "ipam-metal3",
         "bootstrap-kubeadm",
@@ -147,6 +147,7 @@ async fn what_is_built_in_needs_no_network() {
         machine.providers().await,
         [
             "caip-in-cluster-system/ipam-in-cluster v1.0.0",
+            "capd-system/infrastructure-docker v1.14.2",
             "capi-kubeadm-bootstrap-system/bootstrap-kubeadm v1.14.0",
             "capi-kubeadm-control-plane-system/control-plane-kubeadm v1.14.0",
             "capi-system/cluster-api v1.14.0",
@@ -155,7 +156,7 @@ async fn what_is_built_in_needs_no_network() {
         ]
     );
     let plan = machine.succeeds("upgrade plan --kubeconfig KUBECONFIG", &without).await;
-    assert_eq!(plan.matches("Already up to date").count(), 6, "{plan}");
+    assert_eq!(plan.matches("Already up to date").count(), 7, "{plan}");
 }
 
 /// Prints the components of a provider of the web server.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use clusterctl::built_in::BuiltIn;
 use clusterctl::configuration::Environment;
-use clusterctl::inventory::Installed;
 use clusterctl::network::Network;
 
 /// What the controllers need besides the manager.
@@ -15,6 +15,7 @@ pub struct Context {
     pub environment: Environment,
     /// The network over which repositories of providers are read.
     pub network: Arc<dyn Network>,
-    /// The providers whose controllers run in this process: nothing is installed for them.
-    pub in_process: Vec<Installed>,
+    /// The providers whose controllers run in this process: nothing is installed for them, unless an object says where another one of the
+    /// same name comes from, for which these controllers stand aside.
+    pub in_process: Vec<BuiltIn>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clusterctl::built_in::BuiltIn;
 use clusterctl::configuration::{Configuration, ProviderType};
 use clusterctl::inventory::{self, Installed};
 use engine::{Error, Result, selector};
@@ -69,15 +70,21 @@ pub(crate) async fn observe(
     configuration: &Configuration,
 ) -> Result<Observed> {
     let failed = |error: clusterctl::Error| Error::failed(error.to_string());
-    let inventory = inventory::providers(client).await.map_err(failed)?;
+    let mut inventory = inventory::providers(client).await.map_err(failed)?;
     let secret = referred(client, &object, object.spec.config_secret.as_ref()).await?;
     let manifests = referred(client, &object, object.spec.additional_manifests.as_ref()).await?;
     let maps = selected(client, &object).await?;
     let deployments = deployments(client, &object).await?;
     let is_known = configuration.knows(&object.provider.name, object.kind());
     let digest = inputs::digest(&object.spec, &secret, &maps, &manifests);
+    let in_process = in_process(&object, &deployments, context, configuration);
+    if in_process.is_none() && is_built_in(&object, context) && deployments.is_empty() {
+        // The entry only says that the provider is built in: nothing of it is installed.
+        let label = object.provider.label();
+        inventory.retain(|entry| entry.label() != label || entry.namespace != object.namespace);
+    }
     Ok(Observed {
-        in_process: in_process(&object, context),
+        in_process,
         object,
         others,
         inventory,
@@ -100,9 +107,23 @@ pub(crate) async fn deployments(client: &Client, object: &Declared) -> Result<Ve
     Ok(api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?.items)
 }
 
-fn in_process(object: &Declared, context: &Context) -> Option<Installed> {
-    let label = object.provider.label();
-    context.in_process.iter().find(|built_in| built_in.label() == label).cloned()
+/// Returns whether the controllers of the provider run in this process, and stand aside when another one is installed.
+fn is_built_in(object: &Declared, context: &Context) -> bool {
+    let is_it = |one: &&BuiltIn| one.is(&object.provider.name, object.kind());
+    context.in_process.iter().find(is_it).is_some_and(|one| one.stands_aside)
+}
+
+/// Returns the provider whose controllers run in this process, unless another one is installed in its place, or is to be.
+fn in_process(
+    object: &Declared,
+    deployments: &[Deployment],
+    context: &Context,
+    configuration: &Configuration,
+) -> Option<Installed> {
+    let built_in = context.in_process.iter().find(|one| one.is(&object.provider.name, object.kind()))?;
+    let has_source = object.spec.fetch_config.is_some() || !deployments.is_empty();
+    let is_replaced = built_in.is_replaced(configuration) || built_in.stands_aside && has_source;
+    (!is_replaced).then(|| built_in.provider.clone())
 }
 
 async fn referred<T>(

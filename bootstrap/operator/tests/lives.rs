@@ -5,7 +5,7 @@ use serde_json::json;
 use test_plane::get;
 
 use crate::support::garden::{self, NAME, TOKEN, components, declare, deployment, publish, variables};
-use crate::support::{condition, has, read, says, world};
+use crate::support::{condition, has, read, says, world, world_with_garden};
 
 #[tokio::test(start_paused = true)]
 async fn it_waits_for_its_secret_and_its_files() {
@@ -227,4 +227,31 @@ async fn what_runs_in_the_process_needs_no_installation() {
     let ipam = |manager: &_| message(get::<IPAMProvider>(manager, "in-cluster")?.status.clone()?.conditions);
     world.until("pools are there", |manager| ipam(manager).as_deref() == Some(expected)).await;
     assert_eq!(read(&world, entry).await.unwrap()["version"], "v1.14.0");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_names_a_source_installs_it_in_place_of_the_controllers_of_the_process() {
+    let world = world_with_garden().await;
+    variables(&world).await;
+    publish(&world, "v0.3.0").await;
+    world
+        .create(json!({
+            "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": "InfrastructureProvider",
+            "metadata": {"name": NAME}, "spec": {"version": "v1.14.0"},
+        }))
+        .await;
+    let says_so = |manager: &_| {
+        says(manager, "ProviderInstalled", "True", "RunsInServer", "in the process of this server")
+    };
+    world.until("its controllers run here", says_so).await;
+    assert!(deployment(&world).await.is_none());
+    world.delete::<InfrastructureProvider>(NAME).await;
+    world.until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none()).await;
+
+    declare(&world, Some("v0.3.0"), json!({})).await;
+    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    assert!(deployment(&world).await.is_some());
+    world.delete::<InfrastructureProvider>(NAME).await;
+    world.until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none()).await;
+    assert!(deployment(&world).await.is_none());
 }

@@ -46,13 +46,14 @@ pub struct Options {
 pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> Result<bool> {
     inventory::installed(tools.client).await?;
     inventory::ensure(tools.client).await?;
-    let known = inventory::providers(tools.client).await.unwrap_or_default();
+    let mut known = inventory::providers(tools.client).await.unwrap_or_default();
     let is_first = inventory::only_name(&known, ProviderType::Core).is_none();
     if is_first {
         chosen.add_defaults();
     }
     let objects = Objects::new(tools);
-    let (chosen, built_in) = built_in::take(named(chosen)?, &built_in::providers(tools.client).await?)?;
+    let all = built_in::providers(tools.client).await?;
+    let (chosen, built_in) = built_in::take(named(chosen)?, &all, tools.configuration)?;
     for found in &built_in {
         (tools.say)(&found.text());
         built_in::record(&found.provider, &known, &objects).await?;
@@ -60,6 +61,9 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
     if chosen.is_empty() && !built_in.is_empty() {
         return Ok(is_first);
     }
+    // What only says that a provider is built in, is no installation of it.
+    let replaced = built_in::entries(&chosen, &known, tools.client).await?;
+    known.retain(|one| !replaced.contains(one));
     (tools.say)("Fetching providers");
     let mut all = Vec::new();
     for (name, provider_type) in chosen {
@@ -84,6 +88,11 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
         companions::install(components, &repository, &objects, tools).await?;
         install(components, &objects, tools).await?;
+        let new = Installed::of(components);
+        for old in replaced.iter().filter(|old| old.label() == new.label() && old.namespace != new.namespace)
+        {
+            inventory::forget(tools.client, old).await?;
+        }
     }
     if let Some(limit) = options.wait {
         wait::until_available(&all, limit, tools).await?;

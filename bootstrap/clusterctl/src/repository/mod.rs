@@ -17,6 +17,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
+pub(crate) use bundled::has as is_bundled;
 pub use fetcher::Fetcher;
 pub use github::Project;
 pub use metadata::{Metadata, ReleaseSeries};

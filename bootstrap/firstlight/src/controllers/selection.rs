@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use clusterctl::inventory::Installed;
+use clusterctl::built_in::BuiltIn;
 use engine::InventoryEntry;
 
 use super::table::{Context, Family, families};
@@ -52,7 +52,7 @@ impl Selection {
     }
 
     /// Returns the providers that the inventory gets when somebody chooses them.
-    pub fn on_demand(&self) -> Vec<Installed> {
+    pub fn on_demand(&self) -> Vec<BuiltIn> {
         self.families().flat_map(|family| family.on_demand).collect()
     }
 

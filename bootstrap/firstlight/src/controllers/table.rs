@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use clusterctl::built_in::BuiltIn;
 use clusterctl::configuration::ProviderType;
 use clusterctl::inventory::Installed;
 use engine::in_place::SharedUpdater;
@@ -100,7 +101,7 @@ pub(super) struct Family {
     /// The entries of the family in clusterctl's inventory.
     pub inventory: Vec<InventoryEntry>,
     /// Those that the inventory gets when somebody chooses the provider.
-    pub on_demand: Vec<Installed>,
+    pub on_demand: Vec<BuiltIn>,
     /// Each function starts the controllers of a crate. They run until the manager ends.
     starts: Vec<Start>,
 }
@@ -116,7 +117,7 @@ pub(super) fn families() -> Vec<Family> {
         Family::new("kubeadm-bootstrap", kubeadm::BOOTSTRAP, |_| ()),
         Family::new("kubeadm-control-plane", kubeadm::CONTROL_PLANE, Context::updater),
         Family::new("addons", addons::PROVIDERS, |_| ()),
-        Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()).on_demand(
+        Family::new("ipam", cluster_ipam::PROVIDERS, |_| ()).unless_installed(
             ProviderType::Ipam,
             "in-cluster",
             "v1.0.0",
@@ -153,13 +154,21 @@ impl Family {
 
     /// Adds a provider whose controllers are in the family.
     fn on_demand(mut self, kind: ProviderType, name: &str, version: &str, namespace: &str) -> Self {
-        self.on_demand.push(Installed {
+        let provider = Installed {
             name: name.to_owned(),
             type_name: kind.name().to_owned(),
             version: version.to_owned(),
             namespace: namespace.to_owned(),
-        });
+        };
+        self.on_demand.push(BuiltIn { provider, stands_aside: false });
         self
+    }
+
+    /// The same for a provider whose controllers stand aside as long as it is installed.
+    fn unless_installed(self, kind: ProviderType, name: &str, version: &str, namespace: &str) -> Self {
+        let mut family = self.on_demand(kind, name, version, namespace);
+        family.on_demand.iter_mut().for_each(|one| one.stands_aside = true);
+        family
     }
 
     /// Adds the controllers of another crate.
@@ -190,7 +199,7 @@ impl Family {
             on_demand: Vec::new(),
             starts: vec![start],
         }
-        .on_demand(ProviderType::Infrastructure, "docker", DOCKER, "capd-system")
+        .unless_installed(ProviderType::Infrastructure, "docker", DOCKER, "capd-system")
     }
 
     /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.

@@ -4,5 +4,6 @@
 mod declared;
 mod install;
 mod registry;
+mod replaced;
 mod site;
 mod upgrade;

@@ -5,6 +5,7 @@ pub mod garden;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clusterctl::built_in::BuiltIn;
 use clusterctl::configuration::Environment;
 use clusterctl::inventory::Installed;
 use clusterctl::network::{Answer, Network, Request};
@@ -23,18 +24,18 @@ use test_plane::World;
 const GROUPS: &[&str] = &["cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "operator.cluster.x-k8s.io"];
 
 /// The providers whose controllers run in the process. The last one is in the inventory only when somebody declares it.
-fn in_process() -> Vec<Installed> {
-    let installed = |name: &str, type_name: &str, namespace: &str| Installed {
-        name: name.to_owned(),
-        type_name: type_name.to_owned(),
-        version: "v1.14.0".to_owned(),
-        namespace: namespace.to_owned(),
-    };
+fn in_process() -> Vec<BuiltIn> {
     vec![
-        installed("cluster-api", "CoreProvider", "capi-system"),
-        installed("kubeadm", "BootstrapProvider", "capi-kubeadm-bootstrap-system"),
-        installed("in-cluster", "IPAMProvider", "caip-in-cluster-system"),
+        built_in("cluster-api", "CoreProvider", "capi-system"),
+        built_in("kubeadm", "BootstrapProvider", "capi-kubeadm-bootstrap-system"),
+        built_in("in-cluster", "IPAMProvider", "caip-in-cluster-system"),
     ]
+}
+
+fn built_in(name: &str, type_name: &str, namespace: &str) -> BuiltIn {
+    let [name, type_name, namespace] = [name, type_name, namespace].map(str::to_owned);
+    let provider = Installed { name, type_name, version: "v1.14.0".to_owned(), namespace };
+    BuiltIn { provider, stands_aside: false }
 }
 
 /// A network with one web server, which has two versions of a provider.
@@ -49,22 +50,33 @@ impl Network for Web {
     }
 }
 
-fn start(manager: &Manager) {
+fn start(manager: &Manager, in_process: Vec<BuiltIn>) {
     let context = Context {
         configuration: None,
         environment: Environment::fixed([]),
         network: Arc::new(Web),
-        in_process: in_process(),
+        in_process,
     };
     PROVIDERS.iter().for_each(|provider| provider.start(manager, &context));
 }
 
 /// Starts a server in which the core provider and kubeadm's bootstrap provider run, and whose Deployments become available.
 pub async fn world() -> World {
-    let world = World::new(GROUPS, start).await;
+    world_with(None).await
+}
+
+/// The same, where the controllers of the provider `garden` run in the process, too, and stand aside when it is installed.
+pub async fn world_with_garden() -> World {
+    let garden = built_in(garden::NAME, "InfrastructureProvider", "default");
+    world_with(Some(BuiltIn { stands_aside: true, ..garden })).await
+}
+
+async fn world_with(more: Option<BuiltIn>) -> World {
+    let all: Vec<BuiltIn> = in_process().into_iter().chain(more).collect();
+    let world = World::new(GROUPS, move |manager| start(manager, all.clone())).await;
     for entry in &in_process()[..2] {
-        world.create(entry.namespace_object()).await;
-        world.create(entry.entry()).await;
+        world.create(entry.provider.namespace_object()).await;
+        world.create(entry.provider.entry()).await;
     }
     tokio::spawn(run_deployments(world.user()));
     world
