@@ -141,7 +141,7 @@ pub async fn run(options: &ControllersOptions) -> Result<()> {
 /// Starts the controllers, and the services that boot machines. The controllers of hosts wait for these services.
 async fn start(options: &ControllersOptions, manager: &Manager, booting: &Booting) -> Result<()> {
     let bmcs_here = options.netboot.netboot.bmcs_here.clone();
-    let context = Context { bmcs_here, nodes: nodes_here(options, manager).await?, ..Context::new(manager) };
+    let context = Context { bmcs_here, nodes: nodes_here(options, manager)?, ..Context::new(manager) };
     if !options.netboot.is_wanted() {
         controllers::start(&context, &options.controllers);
         tracing::info!("controllers are running");
@@ -157,15 +157,14 @@ async fn start(options: &ControllersOptions, manager: &Manager, booting: &Bootin
 }
 
 /// Returns the nodes of this machine, if their controllers were named: those of all families may run far from any node.
-async fn nodes_here(options: &ControllersOptions, manager: &Manager) -> Result<Option<Nodes>> {
+fn nodes_here(options: &ControllersOptions, manager: &Manager) -> Result<Option<Nodes>> {
     if options.controllers == Selection::all() || !options.nodes.run_here(&options.controllers) {
         return Ok(None);
     }
     let directory = DataDirectory::locate(options.netboot.directory.data_dir.as_deref())?;
     let images = &options.container_images;
     let settings = nodes::Settings::new(&directory, &options.nodes, images, options.registry_hosts.as_ref());
-    let settings = settings.for_cluster(manager.client()).await?;
-    Ok(Some(nodes::nodes(settings, manager.clock(), manager.random())))
+    Ok(Some(nodes::nodes_of_cluster(settings, manager.client(), manager.clock(), manager.random())))
 }
 
 /// Returns a client of the cluster in which this process is a pod, with the pod's service account.

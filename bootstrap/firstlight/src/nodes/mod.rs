@@ -69,8 +69,8 @@ impl Settings {
     /// Returns the settings for nodes of a cluster that may run this program: no registry has its image, so each new node gets it from here.
     ///
     /// # Errors
-    /// The cluster cannot be reached.
-    pub async fn for_cluster(self, client: &Client) -> Result<Self> {
+    /// The cluster cannot be asked.
+    async fn for_cluster(self, client: &Client) -> Result<Self> {
         let own = image::default_reference();
         let runs_it = installed_image(client).await?.is_some_and(|image| image == own);
         Ok(Self { preload: if runs_it { vec![own] } else { self.preload }, ..self })
@@ -92,6 +92,17 @@ pub fn nodes(settings: Settings, clock: &Clock, random: &Random) -> Nodes {
     Nodes::new(move || parts(settings.clone(), clock.clone(), random.clone()))
 }
 
+/// Returns the nodes of this machine for a cluster that may run this program. The cluster is asked when the first object needs a container, and
+/// again as long as it does not answer: its API server may come up later than this process, in one of these nodes.
+pub fn nodes_of_cluster(settings: Settings, client: &Client, clock: &Clock, random: &Random) -> Nodes {
+    let (client, clock, random) = (client.clone(), clock.clone(), random.clone());
+    Nodes::new(move || {
+        let (settings, client) = (settings.clone(), client.clone());
+        let (clock, random) = (clock.clone(), random.clone());
+        async move { parts(settings.for_cluster(&client).await?, clock, random).await }
+    })
+}
+
 async fn parts(settings: Settings, clock: Clock, random: Random) -> Result<Parts> {
     let opened = settings.choose(&clock, &random).await?;
     opened.choice().remember(&settings.folder)?;
@@ -103,4 +114,48 @@ async fn parts(settings: Settings, clock: Clock, random: Random) -> Result<Parts
         has_cgroups_v1: opened.has_cgroups_v1().await?,
         runtime,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use http::{Request, Response};
+    use kube::client::Body;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_cluster_that_does_not_answer_is_asked_again() {
+        let answers = Arc::new(AtomicBool::new(false));
+        let is_up = answers.clone();
+        let service = tower::service_fn(move |_: Request<Body>| {
+            let answer = match is_up.load(Ordering::SeqCst) {
+                true => {
+                    let status =
+                        r#"{"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}"#;
+                    let body = Body::from(status.as_bytes().to_vec());
+                    Response::builder().status(404).body(body).map_err(io::Error::other)
+                }
+                false => Err(io::Error::from(io::ErrorKind::ConnectionRefused)),
+            };
+            std::future::ready(answer)
+        });
+        let settings = Settings {
+            folder: PathBuf::new(),
+            runtime: NodeRuntime::None,
+            range: None,
+            docker_network: String::new(),
+            images: Vec::new(),
+            registry_hosts: None,
+            preload: Vec::new(),
+        };
+        let client = Client::new(service, "default");
+        let nodes = nodes_of_cluster(settings, &client, &Clock::system(), &Random::seeded(1));
+        let error = async || nodes.parts().await.err().map(|error| format!("{error:#}")).unwrap_or_default();
+        assert!(error().await.starts_with("cannot read Deployment firstlight-system/"), "{}", error().await);
+        answers.store(true, Ordering::SeqCst);
+        assert_eq!(error().await, "no nodes run here: --node-runtime is none");
+    }
 }

@@ -30,9 +30,8 @@ pub(super) async fn control_nodes(options: &UpOptions, folder: &Path, signals: &
     let (images, hosts) = (&server.container_images, server.registry_hosts.as_ref());
     let settings = nodes::Settings::new(&directory, &server.nodes, images, hosts);
     let client = client(&kubeconfig).await?;
-    let settings = settings.for_cluster(&client).await?;
+    let nodes = nodes::nodes_of_cluster(settings, &client, &Clock::system(), &Random::system());
     let manager = manager_with(client, Settings::default());
-    let nodes = nodes::nodes(settings, &Clock::system(), &Random::system());
     let context = Context { nodes: Some(nodes), ..Context::new(&manager) };
     controllers::start(&context, &Selection::all().only(FAMILY));
     say(&format!(
