@@ -39,6 +39,21 @@ async fn a_container_that_dies_behind_our_back_is_told_and_not_made_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_paused_container_is_told_until_it_goes_on() {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    world.until("it is ready", |manager| is_ready(manager, NAME)).await;
+    host.with(|contents| contents.pause(NAME));
+    tells(&world, NAME, "ContainerProvisioned", "`firstlight nodes resume first-cp-1` lets it go on").await;
+    assert!(said(&world.manager, NAME, "Ready").starts_with("False/"));
+    host.with(|contents| contents.start_again(NAME));
+    world.until("it is up again", |manager| is_up(manager, "default", NAME)).await;
+    assert_eq!(host.machine(NAME).unwrap().begun, 1);
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_image_that_is_nowhere_is_told_and_tried_again() {
     let (world, host) = world().await;
     host.with(|contents| {
@@ -102,6 +117,20 @@ async fn a_daemon_that_is_away_is_told_and_what_is_there_stays() {
         .await;
     assert_eq!(host.with(|contents| contents.created.len()), 2);
     world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_of_another_version_is_told_and_no_container_is_made() {
+    let (world, host) = world().await;
+    host.with(|contents| drop(contents.versions.insert("mine".to_owned(), "v1.35.0".to_owned())));
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({"customImage": "mine"})).await;
+    let expected = "the image mine is made for Kubernetes v1.35.0, and v1.36.0 is wanted";
+    tells(&world, NAME, "ContainerProvisioned", expected).await;
+    assert_eq!(host.names(), [""; 0]);
+    host.with(|contents| drop(contents.versions.insert("mine".to_owned(), "v1.36.0".to_owned())));
+    world.until("it is up", |manager| is_up(manager, "default", NAME)).await;
+    goes(&world, &host).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -77,7 +77,7 @@ impl Work {
         let parts = self.nodes.parts().await?;
         let container = || self.container.as_deref().context("the container is gone");
         match &step {
-            Step::Image(name) => steps::image(parts, name, say).await,
+            Step::Image(name) => steps::image(parts, name, self.observed.version(), say).await,
             Step::Create => {
                 let image = plan::image(&self.observed).context("the image is not there any more")?;
                 steps::create(parts, &self.observed.wanted, &image).await

@@ -52,9 +52,13 @@ pub(crate) struct Wanted {
     pub mounts: Vec<Mount>,
 }
 
-/// Finds an image.
-pub(super) async fn image(parts: &Parts, name: &str, say: Say) -> Result<Done> {
-    parts.images.find(name, say.as_ref()).await.map(Done::Image)
+/// Finds an image, which is made for this version of Kubernetes if it says one.
+pub(super) async fn image(parts: &Parts, name: &str, version: Option<&str>, say: Say) -> Result<Done> {
+    let image = parts.images.find(name, say.as_ref()).await?;
+    if let Some(version) = version {
+        image.check_kubernetes(name, version)?;
+    }
+    Ok(Done::Image(image))
 }
 
 /// Creates and starts a container. One of this name that does not run is removed before: it was never a node.

@@ -64,6 +64,8 @@ pub struct Contents {
     pub ends: Ends,
     /// How the bootstraps of containers end whose names begin like this.
     pub ends_of: BTreeMap<String, Ends>,
+    /// The versions of Kubernetes that images say they are made for.
+    pub versions: BTreeMap<String, String>,
     /// The images whose containers end at once.
     pub broken: BTreeSet<String>,
     /// Whether what runs the containers does not answer.
@@ -223,7 +225,12 @@ impl Contents {
         self.machines.insert(name.to_owned(), Machine { container, script: None, begun: 1, imported: 0 });
     }
 
-    /// Starts a container again, as somebody else would.
+    /// Freezes a container, as somebody else would.
+    pub fn pause(&mut self, name: &str) {
+        self.machines.get_mut(name).unwrap().container.state = State::Paused;
+    }
+
+    /// Starts a container again or lets it go on, as somebody else would.
     pub fn start_again(&mut self, name: &str) {
         let container = &mut self.machines.get_mut(name).unwrap().container;
         (container.state, container.pid) = (State::Running, Some(1));

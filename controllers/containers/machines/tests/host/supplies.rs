@@ -17,7 +17,8 @@ impl Images for Host {
         async move {
             report("layer 1 of 1");
             ensure!(!self.with(|contents| contents.missing.contains(name)), "no source has the image {name}");
-            Ok(Image { id: name.to_owned(), ..Image::default() })
+            let kubernetes = self.with(|contents| contents.versions.get(name).cloned());
+            Ok(Image { id: name.to_owned(), kubernetes, ..Image::default() })
         }
         .boxed()
     }
