@@ -3,6 +3,7 @@
 use std::fs;
 
 use bundle::Digest;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 use system_containers::Images;
 use test_registry::Registry;
 
@@ -134,4 +135,33 @@ async fn processes_take_turns() {
     assert!(found.is_ok(), "{found:?}");
     machine.again();
     assert!(!half.exists(), "nobody works on it any more");
+}
+
+/// The full disk exists for one thread, and for those that it starts.
+#[test]
+fn a_full_disk_is_told_and_leaves_no_half_image() {
+    const NAME: &str = "docker.io/kindest/node:v1.36.3";
+    let tried = std::thread::spawn(|| {
+        let machine = Machine::new();
+        let data = machine.folder.path().join("data");
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private).unwrap();
+        mount("tmpfs", &data, "tmpfs", MountFlags::empty(), c"size=256k").unwrap();
+        let images = machine.again();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let find = || runtime.block_on(images.find(NAME, &|_| ())).map_err(|error| format!("{error:#}"));
+        let mut files = node();
+        files.insert("usr/bin/large", (0o755, vec![b'x'; 1 << 20]));
+        let large = layer(&files);
+        layout(&machine.local().join("node"), NAME, &config(&large), &large);
+        let error = find().unwrap_err();
+        assert!(error.contains(NAME) && error.contains("No space left on device"), "{error}");
+        let left = fs::read_dir(&data).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+        assert!(left.iter().all(|name| name == "lock"), "{left:?}");
+        // As soon as there is space, it is unpacked.
+        mount_remount(&data, MountFlags::empty(), c"size=4m").unwrap();
+        assert_eq!(find().unwrap().kubernetes.as_deref(), Some("v1.36.3"));
+    });
+    tried.join().unwrap();
 }
