@@ -57,7 +57,7 @@ crate::kind!(
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DevClusterBackend {
-    /// In Docker. Works with upstream's provider only.
+    /// In containers, with real nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docker: Option<DockerClusterBackend>,
     /// Simulated in this process.
@@ -113,19 +113,19 @@ pub struct DevClusterTemplateSpec {
     pub template: DevClusterTemplateResource,
 }
 
-/// Machines are Docker containers. Works with upstream's provider only.
+/// Machines are containers on the machine of the server, or of Docker.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DockerClusterBackend {
     /// Failure domains to pretend to have.
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
-    /// The container that balances over the API servers.
+    /// The container that balances over the API servers. Only upstream's provider reads these fields.
     #[serde(rename = "loadBalancer", skip_serializing_if = "Option::is_none")]
     pub load_balancer: Option<DockerLoadBalancer>,
 }
 
-/// The container that balances over the API servers.
+/// The container that balances over the API servers. Only upstream's provider reads these fields.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DockerLoadBalancer {

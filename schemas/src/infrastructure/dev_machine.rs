@@ -62,7 +62,7 @@ crate::kind!(
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DevMachineBackend {
-    /// A Docker container. Works with upstream's provider only.
+    /// A container with a real node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docker: Option<DockerMachineBackend>,
     /// Simulated in this process.
@@ -131,7 +131,7 @@ pub struct DevMachineTemplateStatus {
     pub capacity: BTreeMap<String, IntOrString>,
 }
 
-/// The machine is a Docker container. Works with upstream's provider only.
+/// The machine is a container on the machine of the server, or of Docker.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DockerMachineBackend {

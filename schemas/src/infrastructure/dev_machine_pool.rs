@@ -55,7 +55,7 @@ crate::kind!(
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DevMachinePoolBackend {
-    /// In Docker. Works with upstream's provider only.
+    /// In containers, with real nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub docker: Option<DockerMachinePoolBackend>,
     /// Simulated in this process, by one DevMachine for each machine.
@@ -143,7 +143,7 @@ pub struct DevMachinePoolTemplateSpec {
     pub template: DevMachinePoolTemplateResource,
 }
 
-/// Machines are Docker containers. Works with upstream's provider only.
+/// Machines are containers on the machine of the server, or of Docker.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(default)]
 pub struct DockerMachinePoolBackend {
