@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use engine::Manager;
 use schemas::HasConditions;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use test_plane::World;
 use test_plane::requests::{Kill, Moment};
 
-use crate::fixture::{cluster, get, is_ready, machine, pool, world};
+use crate::fixture::{cluster, get, is_ready, machine, pool, tells, world};
 use crate::host::Host;
 
 fn dev(manager: &Manager) -> DevMachinePool {
@@ -131,6 +132,32 @@ async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted()
             !containers(&host).contains(&name) && is_settled(manager, 2, "v1.35.0")
         })
         .await;
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_machine_of_a_pool_whose_container_is_gone_is_told_and_replaced() {
+    let (world, host) = started().await;
+    pool(&world, 2, json!({})).await;
+    settles(&world, 2, "v1.35.0").await;
+    let before = containers(&host);
+    let name = before.first().unwrap().clone();
+    host.with(|contents| drop(contents.machines.remove(&name)));
+    let machine = name.trim_start_matches("first-").to_owned();
+    tells(&world, &machine, "ContainerProvisioned", "it is gone. Once its Node is not ready either").await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    let is_there = |manager: &Manager| get::<Machine>(manager, "default", &machine).is_some();
+    assert!(
+        is_there(&world.manager),
+        "its Node is ready: the container may be that of another data directory"
+    );
+    host.lose(&name).await;
+    world
+        .until("it is replaced", |manager| {
+            containers(&host).len() == 2 && !is_there(manager) && is_settled(manager, 2, "v1.35.0")
+        })
+        .await;
+    assert_eq!(containers(&host).intersection(&before).count(), 1, "the other one stays");
     world.manager.stop().await;
 }
 

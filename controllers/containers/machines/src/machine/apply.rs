@@ -32,6 +32,9 @@ impl DevMachineController {
         if let Some(node) = &plan.node {
             errors.extend(self.write_node(observed, node).await.err());
         }
+        if let Some(machine) = &plan.replace {
+            errors.extend(self.machines.delete(machine.as_ref()).await.err());
+        }
         if let Some(step) = plan.step {
             self.begin(observed, step);
         }

@@ -12,6 +12,12 @@ pub(super) fn is_uninitialized(node: &Node) -> bool {
     taints.into_iter().any(|taint| taint.key == UNINITIALIZED)
 }
 
+/// Returns whether the kubelet of a Node says that it is ready.
+pub(super) fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.iter().flat_map(|status| status.conditions.iter().flatten());
+    conditions.into_iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
+}
+
 /// Returns the Node with its provider ID, and without the taint for cloud providers; `None` if nothing is to be changed.
 pub(super) fn wanted(node: &Node, provider_id: &str) -> Option<Node> {
     let has_id =

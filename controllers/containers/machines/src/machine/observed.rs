@@ -11,6 +11,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 use system_containers::Container;
 
+use super::node;
 use super::steps::Wanted;
 use super::tasks::Progress;
 
@@ -96,6 +97,17 @@ impl Observed {
     pub fn has_node(&self) -> bool {
         let status = self.machine.as_ref().and_then(|machine| machine.status.as_ref());
         status.and_then(|status| status.node_ref.as_ref()).is_some()
+    }
+
+    /// Returns whether a machine that was up is gone for good: its container is, and so says its Node. Where the Node is ready or cannot be asked,
+    /// the container may be that of another data directory.
+    pub fn is_lost(&self) -> bool {
+        let says_so = match &self.node {
+            NodeState::NotConnected => false,
+            NodeState::Absent => true,
+            NodeState::Found(node) => !node::is_ready(node),
+        };
+        self.container.is_none() && self.obstacle.is_none() && self.dev.spec.provider_id.is_some() && says_so
     }
 
     /// Returns whether the machine was provisioned.

@@ -1,12 +1,14 @@
 //! The plan of a DevMachine: the next step of its container and its new status, in the order of Cluster API's provider. Pure.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use engine::object::is_deleting;
 use engine::{Action, conditions, finalizer, paused};
 use k8s_openapi::api::core::v1::Node;
 use node_bootstrap::{Outcome, Report};
 use schemas::HasConditions;
-use schemas::cluster::MachineAddress;
+use schemas::cluster::{Machine, MachineAddress};
 use schemas::infrastructure::DevMachine;
 use schemas::meta::Condition;
 use system_containers::{Container, Image, State};
@@ -30,6 +32,8 @@ pub(crate) struct Plan {
     pub remove: Option<String>,
     /// The Node as it should be.
     pub node: Option<Node>,
+    /// The Machine that is to be deleted, in whose place its pool puts another one.
+    pub replace: Option<Arc<Machine>>,
     /// When to look again.
     pub action: Action,
 }
@@ -38,7 +42,7 @@ pub(crate) struct Plan {
 pub(crate) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut wanted = observed.dev.as_ref().clone();
     paused::set(&mut wanted, observed.cluster.as_deref(), now);
-    let plan = Plan { wanted, step: None, remove: None, node: None, action: Action::done() };
+    let plan = Plan { wanted, step: None, remove: None, node: None, replace: None, action: Action::done() };
     let mut planner = Planner { observed, plan, now };
     let is_deleted = is_deleting(observed.dev.as_ref());
     match is_deleted {
@@ -134,7 +138,11 @@ impl Planner<'_> {
             }
             (container, true) => {
                 self.look_again(limits::INSPECT);
-                let message = ended(&observed.dev, container.as_ref());
+                if observed.pool.is_some() && observed.is_lost() {
+                    let going = |machine: &&Arc<Machine>| !is_deleting(machine.as_ref());
+                    self.plan.replace = observed.machine.as_ref().filter(going).cloned();
+                }
+                let message = ended(&observed.dev, container.as_ref(), observed.pool.is_some());
                 self.wait(CONTAINER, "NotProvisioned", message)
             }
             (_, false) => {
@@ -329,11 +337,14 @@ pub(super) fn image(observed: &Observed) -> Option<Image> {
 }
 
 /// Returns what to say of a machine whose container has ended.
-fn ended(dev: &DevMachine, container: Option<&Container>) -> String {
+fn ended(dev: &DevMachine, container: Option<&Container>, is_of_pool: bool) -> String {
     let id = dev.spec.provider_id.as_deref().unwrap_or_default();
     let name = container.map_or_else(|| id.trim_start_matches(PROVIDER_ID), |container| &container.name);
     let said = format!("Container {name} is not running anymore");
     match container.map(|container| &container.state) {
+        None if is_of_pool => {
+            format!("{said}: it is gone. Once its Node is not ready either, the pool replaces the Machine")
+        }
         None => format!("{said}: it is gone. Delete the Machine, so that another takes its place"),
         Some(State::Stopped { error: Some(error), .. }) => format!("{said}: {error}"),
         Some(State::Stopped { code: Some(code), .. }) => {

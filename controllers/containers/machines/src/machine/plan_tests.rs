@@ -313,6 +313,32 @@ fn the_end_of_a_container_is_told_and_nothing_is_made_again() {
 }
 
 #[test]
+fn a_machine_of_a_pool_that_is_gone_is_replaced_once_its_node_says_so_too() {
+    let provisioned = Arc::new(plan(&ended_with(Outcome::Completed), now()).wanted);
+    let node = |ready: &str| {
+        let conditions = json!([{"type": "Ready", "status": ready}]);
+        NodeState::Found(from(json!({"metadata": {"name": NAME}, "status": {"conditions": conditions}})))
+    };
+    let pool = Some(from(json!({"metadata": {"name": "pool"}})));
+    let stopped = Some(container(State::Stopped { code: Some(137), error: None }));
+    let cases = [
+        (&pool, None, node("Unknown"), true),
+        (&pool, None, NodeState::Absent, true),
+        (&pool, None, node("True"), false),
+        (&pool, None, NodeState::NotConnected, false),
+        (&pool, stopped, node("False"), false),
+        (&None, None, node("False"), false),
+    ];
+    for (pool, container, node, expected) in cases {
+        let (dev, pool) = (provisioned.clone(), pool.clone());
+        let observed = Observed { dev, pool, container, node, ..new() };
+        let plan = plan(&observed, now());
+        assert_eq!(plan.replace.is_some(), expected, "{:?} {:?}", observed.container, observed.node);
+        assert!(said(&plan.wanted, CONTAINER).starts_with("False/NotProvisioned"));
+    }
+}
+
+#[test]
 fn the_node_gets_the_provider_id_and_loses_the_taint() {
     let node: Arc<Node> = from(json!({
         "metadata": {"name": NAME},

@@ -170,6 +170,14 @@ impl Host {
         pending::<()>().await;
     }
 
+    /// Says of a Node that its kubelet has not been heard of, as the controllers of its cluster would.
+    pub async fn lose(&self, name: &str) {
+        let nodes = Api::<Node>::all(self.0.workload.clone().unwrap());
+        let condition = json!({"type": "Ready", "status": "Unknown"});
+        let patch = kube::api::Patch::Merge(json!({"status": {"conditions": [condition]}}));
+        nodes.patch(name, &kube::api::PatchParams::default(), &patch).await.unwrap();
+    }
+
     /// Creates the Node of a container, as its kubelet would.
     async fn join(&self, machine: &Machine) -> Result<()> {
         let Some(workload) = &self.0.workload else { return Ok(()) };
