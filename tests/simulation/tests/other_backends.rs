@@ -7,7 +7,9 @@ use anyhow::{Context, Result, ensure};
 use engine::NamespacedName;
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::Document;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use schemas::HasConditions;
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
@@ -77,6 +79,63 @@ async fn machines_of_docker(life: &Life) -> Result<()> {
     let kept = machines.get(name).await.context("the finalizer is that of the other provider")?;
     ensure!(ready(&kept).0 == "ContainerMissing", "its condition, too: {:?}", ready(&kept));
     Ok(())
+}
+
+/// Installs upstream's Docker provider, as far as anybody looks at it.
+async fn install(life: &Life) -> Result<Api<Deployment>> {
+    let client = life.plane.client("user");
+    let labels = json!({"cluster.x-k8s.io/provider": "infrastructure-docker"});
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "capd-system", "labels": labels}});
+    let pod = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": "manager"}]}});
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "manager", "namespace": "capd-system", "labels": labels},
+        "spec": {"selector": {"matchLabels": labels}, "template": pod},
+    });
+    let namespaces = Api::<Namespace>::all(client.clone());
+    if namespaces.get_opt("capd-system").await?.is_none() {
+        namespaces.create(&PostParams::default(), &serde_json::from_value(namespace)?).await?;
+    }
+    let deployments = Api::<Deployment>::namespaced(client, "capd-system");
+    deployments.create(&PostParams::default(), &serde_json::from_value(deployment)?).await?;
+    life.clock.sleep(LONG).await;
+    Ok(deployments)
+}
+
+async fn the_provider_has_the_kinds_while_it_is_installed(life: &Life) -> Result<()> {
+    let client = life.plane.client("user");
+    let deployments = install(life).await?;
+    apply_all(&life.plane.registry, &client, &manifests(&[])?).await?;
+    life.clock.sleep(LONG).await;
+    let clusters = Api::<DevCluster>::namespaced(client.clone(), "default");
+    let dev = clusters.get("first").await?;
+    let (reason, message) = ready(&dev);
+    ensure!(reason == REASON && message.contains("infrastructure-docker"), "{reason}: {message}");
+    ensure!(dev.metadata.finalizers.is_none() && dev.spec.control_plane_endpoint.is_none(), "{dev:?}");
+
+    deployments.delete("manager", &DeleteParams::default()).await?;
+    life.clock.sleep(LONG).await;
+    ensure!(clusters.get("first").await?.condition_is_true("Ready"), "the server has taken over");
+    let machines = Api::<DevMachine>::namespaced(client, "default");
+    let found = machines.list(&ListParams::default()).await?.items;
+    ensure!(found.len() == 2 && found.iter().all(|dev| dev.condition_is_true("Ready")), "{found:?}");
+
+    install(life).await?;
+    let name = found[0].metadata.name.as_deref().unwrap_or_default();
+    machines.delete(name, &DeleteParams::default()).await?;
+    life.clock.sleep(LONG).await;
+    ensure!(machines.get_opt(name).await?.is_some(), "its deletion is the provider's");
+    deployments.delete("manager", &DeleteParams::default()).await?;
+    life.clock.sleep(LONG).await;
+    ensure!(machines.get_opt(name).await?.is_none(), "the server has taken over again");
+    Ok(())
+}
+
+#[test]
+fn a_provider_that_is_installed_has_the_simulated_kinds_too() {
+    World::new(41)
+        .live(async |life, _| the_provider_has_the_kinds_while_it_is_installed(life).await)
+        .expect("seed 41");
 }
 
 #[test]
