@@ -92,6 +92,10 @@ async fn another_network_of_pods_is_a_resource_set() {
             &["--cni", "none", "--from", "x.yaml"],
             "--cni chooses the network of the template that is built in (--infrastructure docker); another template brings its own",
         ),
+        (
+            &["-i", "docker", "--from", "x.yaml"],
+            "invalid cluster template source: only one template can be used at time",
+        ),
     ] {
         assert_eq!(generate(folder, arguments).await.unwrap_err(), format!("Error: {error}"));
     }

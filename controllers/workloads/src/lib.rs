@@ -15,7 +15,7 @@ mod unscheduled;
 use engine::Provider;
 
 pub use endpoints::address_on_host;
-pub use namespaces::{PROVIDER, is_run_here};
+pub use namespaces::is_run_here;
 
 /// The table of these controllers. clusterctl knows no such provider.
 pub const PROVIDERS: &[Provider] = &[Provider {

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
+use engine::names::PROVIDER;
 use engine::{Change, NamespacedName, Objects, Request};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::ResourceExt;
-
-/// The label of the Namespaces whose Pods run.
-pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
 
 /// Returns whether the Pods of a Namespace run as processes of this machine.
 pub fn is_run_here(namespace: &Namespace) -> bool {

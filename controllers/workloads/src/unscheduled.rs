@@ -1,12 +1,13 @@
 //! Pods that nothing runs: their condition `PodScheduled` says why, where a scheduler would say that no Node fits.
 
+use engine::names::PROVIDER;
 use engine::object::is_deleting;
 use engine::{Action, Controller, Descriptor, Manager, Objects, Reconciler, Request, Result};
 use k8s_openapi::api::core::v1::{Namespace, Pod, PodCondition};
 use machinery::clock::Clock;
 use serde_json::json;
 
-use crate::namespaces::{PROVIDER, is_within, of_namespace};
+use crate::namespaces::{is_within, of_namespace};
 
 /// The descriptor of the controller. Of a Pod, it writes nothing but one condition.
 pub const CONTROLLER: Descriptor =

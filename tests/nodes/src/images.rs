@@ -36,7 +36,7 @@ pub fn prepare() -> Result<Images> {
             images.folder.join("root.made-of"),
             programs.join("made-of"),
             here.join("../../programs/src"),
-            here.join("../../../bootstrap/nodes/images/src/make"),
+            here.join("../../../bootstrap/nodes/images/src"),
             here.join("../../../bootstrap/nodes/images/data"),
         ];
         std::fs::create_dir_all(&folder)?;

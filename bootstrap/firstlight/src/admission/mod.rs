@@ -195,7 +195,7 @@ impl Admission for ClusterApiAdmission {
 fn is_of_provider(review: &Review<'_>, object: &Value) -> bool {
     let namespace = review.reader.get("", "Namespace", "", meta::namespace(object));
     let labels = namespace.ok().flatten().map(|namespace| namespace["metadata"]["labels"].clone());
-    labels.is_some_and(|labels| labels.get(workloads::PROVIDER).is_some())
+    labels.is_some_and(|labels| labels.get(engine::names::PROVIDER).is_some())
 }
 
 /// Returns whether the definition is firstlight's. Definitions that somebody else installed under the same names come with their own

@@ -35,7 +35,7 @@ pub fn unrun(
     } else if is_in(PROCESSES) && !is_of_provider() {
         Some(format!(
             "this server runs the Pods of providers only, in Namespaces with the label {}: the {kind} is only stored",
-            workloads::PROVIDER
+            engine::names::PROVIDER
         ))
     } else {
         None

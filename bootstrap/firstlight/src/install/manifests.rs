@@ -136,7 +136,7 @@ fn rules() -> Value {
             "resourceNames": cluster_core::crd_migrator::names(),
             "verbs": ["patch"],
         },
-        // Whether upstream's IPAM provider is installed, too.
+        // Whether a provider is installed that has kinds of these controllers, too.
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "list", "watch"]},
     ])
 }

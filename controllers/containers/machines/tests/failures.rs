@@ -120,6 +120,24 @@ async fn a_daemon_that_is_away_is_told_and_what_is_there_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_machine_that_is_deleted_while_the_daemon_is_away_leaves_no_container() {
+    let (world, host) = world().await;
+    cluster(&world, "default").await;
+    // Without bootstrap data it has a container, and no provider ID.
+    machine_with(&world, "default", NAME, json!({}), "none").await;
+    tells(&world, NAME, "ContainerProvisioned", "True/Provisioned").await;
+    host.with(|contents| contents.is_away = true);
+    world.delete::<Machine>(NAME).await;
+    tells(&world, NAME, "ContainerProvisioned", "False/Deleting Docker does not answer").await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(host.names(), [NAME]);
+    host.with(|contents| contents.is_away = false);
+    world.until("it is gone", |manager| get::<DevMachine>(manager, "default", NAME).is_none()).await;
+    assert_eq!(host.names(), [""; 0]);
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_image_of_another_version_is_told_and_no_container_is_made() {
     let (world, host) = world().await;
     host.with(|contents| drop(contents.versions.insert("mine".to_owned(), "v1.35.0".to_owned())));

@@ -4,16 +4,23 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use container_machines::names::{BALANCER_ROLE, LABEL_ROLE};
+use machinery::clock::Clock;
 use system_containers::{Container, Runtime, State};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::open::{cluster_of, find, no_node_of, open};
 use crate::options::DirectoryOptions;
 use crate::output::{say, tell};
+
+/// How long a node may take to accept a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// The pause after a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// Options of `nodes forward`.
 #[derive(Debug, Clone, Args)]
@@ -58,7 +65,11 @@ impl FromStr for Ports {
 /// Forwards connections until this process ends.
 pub(super) async fn run(options: &ForwardOptions) -> Result<()> {
     let runtime = open(&options.directory).await?;
-    let target = Arc::new(Target { cluster: options.cluster.clone(), node: options.node.clone() });
+    let target = match (&options.node, &options.cluster) {
+        (Some(node), _) => Target::Node(node.clone()),
+        (None, cluster) => Target::Cluster(cluster.clone().unwrap_or_default()),
+    };
+    let target = Arc::new(target);
     target.address(runtime.as_ref()).await?;
     let mut listeners = Vec::new();
     for ports in &options.ports {
@@ -85,13 +96,22 @@ async fn forward(
     target: Arc<Target>,
 ) -> Result<()> {
     loop {
-        let (mut near, client) = listener.accept().await.context("cannot accept a connection")?;
+        let (mut near, client) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // For example too many open files: connections that end make room.
+                tell(&format!("A connection cannot be accepted: {error}"));
+                Clock::system().sleep(PAUSE).await;
+                continue;
+            }
+        };
         let (runtime, target) = (Arc::clone(&runtime), Arc::clone(&target));
         drop(tokio::spawn(async move {
             let connected = async {
                 let address = target.address(runtime.as_ref()).await?;
-                let far = TcpStream::connect((address, port)).await;
-                far.with_context(|| format!("cannot connect to {address}:{port}"))
+                let far = tokio::time::timeout(CONNECT, TcpStream::connect((address, port))).await;
+                let cannot = || format!("cannot connect to {address}:{port}");
+                far.map_err(anyhow::Error::from).and_then(|far| Ok(far?)).with_context(cannot)
             };
             match connected.await {
                 Ok(mut far) => drop(tokio::io::copy_bidirectional(&mut near, &mut far).await),
@@ -103,18 +123,18 @@ async fn forward(
 
 /// Where connections lead.
 #[derive(Debug)]
-struct Target {
-    /// The name of a cluster, unless a node is named.
-    cluster: Option<String>,
-    /// The name of a node.
-    node: Option<String>,
+enum Target {
+    /// To the node of this name.
+    Node(String),
+    /// To a node of the clusters of this name.
+    Cluster(String),
 }
 
 impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (&self.node, &self.cluster) {
-            (Some(node), _) => f.write_str(node),
-            (None, cluster) => write!(f, "the nodes of {}", cluster.as_deref().unwrap_or_default()),
+        match self {
+            Self::Node(node) => f.write_str(node),
+            Self::Cluster(cluster) => write!(f, "the nodes of {cluster}"),
         }
     }
 }
@@ -123,10 +143,9 @@ impl Target {
     /// Returns the address of a node that runs.
     async fn address(&self, runtime: &dyn Runtime) -> Result<IpAddr> {
         let running = |container: &Container| matches!(container.state, State::Running);
-        let node = match (&self.node, &self.cluster) {
-            (Some(node), _) => Some(find(runtime, node).await?).filter(running),
-            (None, cluster) => {
-                let cluster = cluster.as_deref().unwrap_or_default();
+        let node = match self {
+            Self::Node(node) => Some(find(runtime, node).await?).filter(running),
+            Self::Cluster(cluster) => {
                 let mut all = runtime.list(&BTreeMap::new()).await?;
                 all.retain(|container| cluster_of(container) == cluster && !is_balancer(container));
                 ensure!(!all.is_empty(), no_node_of(cluster));

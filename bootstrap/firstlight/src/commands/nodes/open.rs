@@ -53,10 +53,9 @@ pub(super) fn cluster_of(container: &Container) -> &str {
 /// # Errors
 /// There is none; the error says which there are.
 pub(super) async fn find(runtime: &dyn Runtime, name: &str) -> Result<Container> {
-    let mut all = runtime.list(&BTreeMap::new()).await?;
-    match all.iter().position(|container| container.name == name) {
-        Some(position) => Ok(all.swap_remove(position)),
-        None => bail!(no_node(name, &all)),
+    match runtime.inspect(name).await? {
+        Some(container) => Ok(container),
+        None => bail!(no_node(name, &runtime.list(&BTreeMap::new()).await?)),
     }
 }
 

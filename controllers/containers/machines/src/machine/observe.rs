@@ -13,7 +13,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 use system_containers::Container;
 
-use super::observed::{Data, NodeState, Observed, is_control_plane, secret, version};
+use super::observed::{Data, NodeState, Observed, Obstacle, is_control_plane, secret, version};
 use super::steps::{self, Wanted};
 use super::tasks::Tasks;
 use super::{data, failure_domain, status};
@@ -59,9 +59,9 @@ impl DevMachineController {
                 Ok(container) => (None, container),
                 // Nothing is known of a machine that was there, so nothing is said of it, and it is asked again.
                 Err(error) if dev.spec.provider_id.is_some() => return Err(error),
-                Err(error) => (Some(format!("{error:#}")), None),
+                Err(error) => (Some(Obstacle::Silence(format!("{error:#}"))), None),
             },
-            Err(error) => (Some(format!("{error:#}")), None),
+            Err(error) => (Some(Obstacle::Runtime(format!("{error:#}"))), None),
         };
         let failure_domain =
             self.failure_domain(&dev, machine.as_deref(), pool.as_deref(), container.as_ref());
@@ -70,7 +70,11 @@ impl DevMachineController {
         if let (Ok(parts), None, None) = (&parts, &container, &obstacle) {
             avoid_others(parts, &mut wanted, uid(dev.as_ref())).await?;
         }
-        let progress = self.tasks.progress(uid(dev.as_ref()), &steps::start_of(container.as_ref()));
+        let progress = match &obstacle {
+            // What was done stays done when the container is seen again.
+            Some(_) => self.tasks.last(uid(dev.as_ref())),
+            None => self.tasks.progress(uid(dev.as_ref()), &steps::start_of(container.as_ref())),
+        };
         let host = container.as_ref().map_or(wanted.name.as_str(), |container| &container.name).to_owned();
         Ok(Observed {
             image: image(&dev, version(machine.as_deref(), pool.as_deref())),

@@ -1,6 +1,7 @@
 //! The state on which the plan of a DevMachine depends.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::object::label;
 use engine::{NamespacedName, initialization};
@@ -14,6 +15,7 @@ use system_containers::Container;
 use super::node;
 use super::steps::Wanted;
 use super::tasks::Progress;
+use crate::limits;
 
 /// The state on which the plan of a DevMachine depends.
 #[derive(Clone)]
@@ -28,8 +30,8 @@ pub(crate) struct Observed {
     pub pool: Option<Arc<MachinePool>>,
     /// Its Cluster.
     pub cluster: Option<Arc<Cluster>>,
-    /// What hinders containers on this machine.
-    pub obstacle: Option<String>,
+    /// Why nothing is known of its container.
+    pub obstacle: Option<Obstacle>,
     /// Its container.
     pub container: Option<Container>,
     /// What a new container is made of.
@@ -46,6 +48,25 @@ pub(crate) struct Observed {
     pub data: Data,
     /// Its Node.
     pub node: NodeState,
+}
+
+/// Why nothing is known of the container of a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// No containers can run here, for this reason.
+    Runtime(String),
+    /// What runs containers here does not answer.
+    Silence(String),
+}
+
+impl Obstacle {
+    /// Returns what to say of it, and after how long to look again.
+    pub fn told(&self) -> (&str, Duration) {
+        match self {
+            Self::Runtime(text) => (text, limits::LONGEST_RETRY),
+            Self::Silence(text) => (text, limits::INSPECT),
+        }
+    }
 }
 
 /// The bootstrap data of a machine.

@@ -14,7 +14,7 @@ use schemas::meta::Condition;
 use system_containers::{Container, Image, State};
 
 use super::node;
-use super::observed::{Data, NodeState, Observed};
+use super::observed::{Data, NodeState, Observed, Obstacle};
 use super::status::{self, BOOTSTRAP, CONTAINER, GROUPS, IMAGES};
 use super::steps::{Done, Step};
 use super::tasks::until;
@@ -79,11 +79,15 @@ impl Planner<'_> {
 
     fn delete(&mut self) {
         let observed = self.observed;
-        let was_made = observed.dev.spec.provider_id.is_some();
-        if let Some(obstacle) = observed.obstacle.as_ref().filter(|_| was_made) {
-            // Its container is there, and only this machine can remove it.
-            self.look_again(limits::LONGEST_RETRY);
-            self.set(conditions::is_false(CONTAINER, "Deleting", obstacle.as_str()));
+        let may_be_there = |obstacle: &&Obstacle| match obstacle {
+            Obstacle::Runtime(_) => was_made(&observed.dev),
+            Obstacle::Silence(_) => true,
+        };
+        if let Some(obstacle) = observed.obstacle.as_ref().filter(may_be_there) {
+            // Only this machine can remove the container.
+            let (text, again) = obstacle.told();
+            self.look_again(again);
+            self.set(conditions::is_false(CONTAINER, "Deleting", text));
             return;
         }
         if observed.progress.running == Some(Step::Create) {
@@ -121,8 +125,9 @@ impl Planner<'_> {
     fn container(&mut self) -> Waits<Container> {
         let observed = self.observed;
         if let Some(obstacle) = &observed.obstacle {
-            self.look_again(limits::LONGEST_RETRY);
-            return self.wait(CONTAINER, "NotProvisioned", obstacle.as_str());
+            let (text, again) = obstacle.told();
+            self.look_again(again);
+            return self.wait(CONTAINER, "NotProvisioned", text);
         }
         match (&observed.container, observed.dev.spec.provider_id.is_some()) {
             (Some(container), _) if container.state == State::Running => {
@@ -334,6 +339,11 @@ pub(super) fn image(observed: &Observed) -> Option<Image> {
         Some(Done::Image(image)) => Some(image.clone()),
         _ => None,
     }
+}
+
+/// Returns whether a machine has had a container that ran: its address is set then, and its provider ID later.
+fn was_made(dev: &DevMachine) -> bool {
+    dev.spec.provider_id.is_some() || dev.status.as_ref().is_some_and(|status| !status.addresses.is_empty())
 }
 
 /// Returns what to say of a machine whose container has ended.

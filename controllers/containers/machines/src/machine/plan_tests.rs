@@ -118,7 +118,10 @@ fn said(dev: &DevMachine, type_: &str) -> String {
 #[test]
 fn a_machine_waits_for_what_it_needs_before_it_has_a_container() {
     let cases = [
-        (Observed { obstacle: Some("no root".to_owned()), ..new() }, "False/NotProvisioned no root"),
+        (
+            Observed { obstacle: Some(Obstacle::Runtime("no root".to_owned())), ..new() },
+            "False/NotProvisioned no root",
+        ),
         (
             Observed { cluster: Some(from(json!({"metadata": {"name": "first"}}))), ..new() },
             "False/WaitingForClusterInfrastructureReady",
@@ -367,13 +370,27 @@ fn a_deleted_machine_keeps_its_finalizer_until_its_container_is_removed() {
     assert_eq!(said(&removing.wanted, CONTAINER), "False/Deleting Removing container first-cp-1");
     let mut creating = Observed { container: None, ..observed.clone() };
     creating.progress.running = Some(Step::Create);
-    let mut made = observed.dev.as_ref().clone();
-    made.spec.provider_id = Some("docker:////first-cp-1".to_owned());
-    let obstacle = Some("this process is not root's".to_owned());
-    let unreachable =
-        Observed { dev: Arc::new(made), obstacle: obstacle.clone(), container: None, ..observed.clone() };
-    let never_made = Observed { obstacle, container: None, ..observed };
-    for (observed, keeps) in [(creating, true), (unreachable, true), (never_made, false)] {
+    let hidden = |dev: &DevMachine, obstacle: Obstacle| Observed {
+        dev: Arc::new(dev.clone()),
+        obstacle: Some(obstacle),
+        container: None,
+        ..observed.clone()
+    };
+    let new = observed.dev.as_ref().clone();
+    let (mut has_id, mut has_address) = (new.clone(), new.clone());
+    has_id.spec.provider_id = Some("docker:////first-cp-1".to_owned());
+    has_address.status.get_or_insert_default().addresses =
+        serde_json::from_value(json!([{"type": "InternalIP", "address": "10.93.0.2"}])).unwrap();
+    let not_root = || Obstacle::Runtime("this process is not root's".to_owned());
+    let cases = [
+        (creating, true),
+        (hidden(&has_id, not_root()), true),
+        (hidden(&has_address, not_root()), true),
+        (hidden(&new, not_root()), false),
+        // Nobody knows whether it has a container.
+        (hidden(&new, Obstacle::Silence("the daemon does not answer".to_owned())), true),
+    ];
+    for (observed, keeps) in cases {
         let plan = plan(&observed, now());
         assert_eq!((finalizer::has(&plan.wanted, MACHINE_FINALIZER), plan.remove), (keeps, None));
     }

@@ -83,6 +83,11 @@ impl Tasks {
         entry.progress.clone()
     }
 
+    /// Returns what was last known of the steps of a machine.
+    pub fn last(&self, uid: &str) -> Progress {
+        self.0.machines.lock().get(uid).map(|entry| entry.progress.clone()).unwrap_or_default()
+    }
+
     /// Starts a step of a machine, unless one runs.
     pub fn start<F>(&self, uid: &str, request: &Request, step: Step, work: impl FnOnce(Say) -> F)
     where

@@ -1,11 +1,12 @@
 //! The templates of clusters whose infrastructure is built in: simulated machines, and real nodes in containers.
 
 use anyhow::{Context, Result, ensure};
+use clusterctl::built_in::{self, BuiltIn};
+use clusterctl::configuration::{Configuration, ProviderType};
 use clusterctl::connection::Connection;
 use clusterctl::generate::{self, Options, Sources};
-use clusterctl::inventory::Installed;
 use clusterctl::template::Template;
-use clusterctl::{built_in, cluster_message, inventory};
+use clusterctl::{cluster_message, inventory};
 use serde_json::{Value, json};
 
 use crate::commands::verbs::tools::Tools;
@@ -46,9 +47,11 @@ impl From<&str> for PodsNetwork {
 pub async fn select(
     mut sources: Sources,
     network: Option<&PodsNetwork>,
+    configuration: &Configuration,
     connection: clusterctl::Result<Connection>,
 ) -> Result<(Sources, clusterctl::Result<Connection>)> {
-    let asks = sources.infrastructure.as_deref() == Some(DOCKER) && sources.flavor.is_none();
+    let others = Sources { infrastructure: None, ..sources.clone() };
+    let asks = sources.infrastructure.as_deref() == Some(DOCKER) && !others.is_selected();
     let selects = sources.is_selected();
     if selects && !asks {
         ensure!(
@@ -60,7 +63,7 @@ pub async fn select(
     let connection = answering(connection).await;
     let wants_nodes = asks || network.is_some();
     let template = match &connection {
-        Ok(connection) => of_server(connection, wants_nodes).await,
+        Ok(connection) => of_server(connection, configuration, wants_nodes).await,
         Err(error) => {
             tell(&format!(
                 "No management cluster answers ({error}), so this cluster is for `firstlight up`."
@@ -88,19 +91,25 @@ async fn answering(connection: clusterctl::Result<Connection>) -> clusterctl::Re
 }
 
 /// The built-in template for a management cluster, if there is one.
-async fn of_server(connection: &Connection, wants_nodes: bool) -> Option<&'static str> {
-    let is_docker = |one: &Installed| one.name == DOCKER && one.type_name == "InfrastructureProvider";
+async fn of_server(
+    connection: &Connection,
+    configuration: &Configuration,
+    wants_nodes: bool,
+) -> Option<&'static str> {
+    // One that comes from somewhere else has templates of its own.
+    let is_ours =
+        |one: &BuiltIn| one.is(DOCKER, ProviderType::Infrastructure) && !one.is_replaced(configuration);
     // Whoever may not read the ConfigMap gets a template of the inventory's provider.
-    let has_docker = built_in::providers(&connection.client).await.is_ok_and(|all| all.iter().any(is_docker));
+    let has_docker = built_in::providers(&connection.client).await.is_ok_and(|all| all.iter().any(is_ours));
     if wants_nodes {
         return has_docker.then_some(NODES);
     }
     // A management cluster without an inventory is not firstlight.
     let Ok(mut providers) = inventory::providers(&connection.client).await else { return None };
-    providers.retain(|provider| provider.type_name == "InfrastructureProvider");
+    providers.retain(|provider| provider.type_name == ProviderType::Infrastructure.name());
     match providers.as_slice() {
         [] => serves_dev_clusters(connection).await.then_some(SIMULATED),
-        [only] => (has_docker && is_docker(only)).then_some(NODES),
+        [only] => (has_docker && only.name == DOCKER).then_some(NODES),
         _ => None,
     }
 }

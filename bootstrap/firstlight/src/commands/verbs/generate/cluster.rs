@@ -76,7 +76,8 @@ pub async fn run(options: ClusterOptions, tools: Tools) -> Result<()> {
         config_map_key: options.from_config_map_key,
         fallback: None,
     };
-    let (sources, connection) = built_in::select(sources, options.cni.as_ref(), connection).await?;
+    let (sources, connection) =
+        built_in::select(sources, options.cni.as_ref(), &tools.configuration, connection).await?;
     let wanted = Options {
         name: options.name,
         namespace: options.target_namespace.filter(|namespace| !namespace.is_empty()),
