@@ -47,14 +47,6 @@ pub struct Place {
 /// systemd's signal to halt.
 pub fn body(spec: &Spec, place: &Place) -> Value {
     let is_balancer = spec.init == Init::Balancer;
-    let mut labels: BTreeMap<&str, String> =
-        spec.labels.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
-    labels.insert(LABEL_OWNER, place.owner.clone());
-    labels.insert(LABEL_ADDRESS, place.address.to_string());
-    labels.insert(LABEL_NETWORK, place.network.clone());
-    if is_balancer {
-        labels.insert(LABEL_BALANCER, "true".to_owned());
-    }
     let endpoint = json!({
         "Aliases": [spec.name], "IPAMConfig": {"IPv4Address": place.address.to_string()},
     });
@@ -62,7 +54,7 @@ pub fn body(spec: &Spec, place: &Place) -> Value {
         "Hostname": spec.name,
         "Image": place.image,
         "Tty": true,
-        "Labels": labels,
+        "Labels": labels(spec, place),
         "Env": environment(spec),
         "StopSignal": signal(spec.stop_signal),
         "HostConfig": if is_balancer { balancer(spec, place) } else { node(spec, place) },
@@ -86,7 +78,21 @@ pub fn body(spec: &Spec, place: &Place) -> Value {
     body
 }
 
-fn environment(spec: &Spec) -> Vec<String> {
+/// Returns the labels of a container: those that its user gives it, and those of the runtime.
+pub(crate) fn labels<'a>(spec: &'a Spec, place: &Place) -> BTreeMap<&'a str, String> {
+    let mut labels: BTreeMap<&str, String> =
+        spec.labels.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
+    labels.insert(LABEL_OWNER, place.owner.clone());
+    labels.insert(LABEL_ADDRESS, place.address.to_string());
+    labels.insert(LABEL_NETWORK, place.network.clone());
+    if spec.init == Init::Balancer {
+        labels.insert(LABEL_BALANCER, "true".to_owned());
+    }
+    labels
+}
+
+/// Returns the variables of a container, as `NAME=VALUE`.
+pub(crate) fn environment(spec: &Spec) -> Vec<String> {
     let own = spec.environment.iter().map(|(name, value)| format!("{name}={value}"));
     let (name, value) = match spec.init {
         // Rights are given up by one thread for itself.

@@ -16,6 +16,7 @@ mod body;
 mod client;
 mod docker;
 mod frames;
+mod libpod;
 pub mod limits;
 mod network;
 mod owner;
@@ -25,5 +26,6 @@ mod socket;
 
 pub use body::{Place, body};
 pub use docker::{Docker, NETWORK, Options};
+pub use libpod::libpod_body;
 pub use progress::Pull;
 pub use socket::{Engine, candidates};

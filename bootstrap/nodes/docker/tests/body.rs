@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use node_docker::{Place, body};
+use node_docker::{Place, body, libpod_body};
 use serde_json::{Value, json};
 use system_containers::{Init, Mount, Spec};
 
@@ -96,6 +96,24 @@ fn a_balancer_has_no_privilege() {
     assert_eq!(config["ReadonlyRootfs"], true);
     let of_user = body(&spec, &Place { user: (1000, 1001), ..place() });
     assert_eq!((&of_user["User"], &of_user["HostConfig"]["CapAdd"]), (&json!("1000:1001"), &json!([])));
+}
+
+/// What Podman is told in its own words where it has version 1 of the control groups.
+#[test]
+fn podmans_own_call_asks_for_the_same() {
+    let mut spec = Spec::new("d1-cp-1", "kindest/node:v1.36.2");
+    spec.init = Init::Command(vec!["/entry".to_owned(), "/sbin/init".to_owned()]);
+    spec.mounts.push(Mount { source: PathBuf::from("/a"), target: "/b".to_owned(), read_only: true });
+    let (theirs, own) = (body(&spec, &place()), libpod_body(&spec, &place()));
+    assert_eq!((&own["cgroupns"], &own["systemd"]), (&json!({"nsmode": "private"}), &json!("false")));
+    assert_eq!((&own["labels"], &own["name"]), (&theirs["Labels"], &theirs["Hostname"]));
+    assert_eq!((&own["entrypoint"], &own["command"]), (&theirs["Entrypoint"], &theirs["Cmd"]));
+    assert_eq!((&own["stop_signal"], &own["env"]), (&json!(37), &json!({"container": "docker"})));
+    assert_eq!(own["Networks"]["kind"], json!({"static_ips": ["10.90.0.2"], "aliases": ["d1-cp-1"]}));
+    assert_eq!(own["volumes"], json!([{"Name": "", "Dest": "/var"}]));
+    let mounted = own["mounts"].as_array().unwrap().iter().map(|mount| &mount["destination"]);
+    assert_eq!(mounted.collect::<Vec<_>>(), ["/b", "/lib/modules", "/tmp", "/run"]);
+    assert_eq!(own["mounts"][0]["options"], json!(["rbind", "rprivate", "ro"]));
 }
 
 #[test]

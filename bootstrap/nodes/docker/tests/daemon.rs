@@ -245,6 +245,14 @@ impl State {
             ("GET", ["info"]) => json_answer(200, &self.info),
             (_, ["networks", ..]) => self.network(call, &parts[1..]),
             (_, ["containers", ..]) => self.container(call, &parts[1..]),
+            ("POST", ["libpod", "containers", "create"]) => {
+                let body = call.json();
+                let name = body["name"].as_str().unwrap().to_owned();
+                let of_docker = json!({
+                    "Image": body["image"], "Labels": body["labels"], "HostConfig": {"Privileged": true},
+                });
+                self.create_named(&name, &of_docker)
+            }
             ("GET", ["exec", _, "json"]) => {
                 let running = self.late > 0;
                 self.late = self.late.saturating_sub(1);
@@ -374,9 +382,12 @@ impl State {
     }
 
     fn create(&mut self, call: &Call) -> Answer {
-        let body = call.json();
-        let name = call.query.get("name").cloned().unwrap_or_else(|| "without-name".to_owned());
-        if self.containers.contains_key(&name) {
+        let name = call.query.get("name").map_or("without-name", String::as_str);
+        self.create_named(name, &call.json())
+    }
+
+    fn create_named(&mut self, name: &str, body: &Value) -> Answer {
+        if self.containers.contains_key(name) {
             return refusal(409, &format!("The container name \"/{name}\" is already in use"));
         }
         let image = body["Image"].as_str().unwrap();
@@ -391,7 +402,7 @@ impl State {
             "Config": body, "HostConfig": body["HostConfig"],
             "NetworkingConfig": body["NetworkingConfig"], "NetworkSettings": {"Networks": {}},
         });
-        self.containers.insert(name, container);
+        self.containers.insert(name.to_owned(), container);
         json_answer(201, &json!({"Id": id, "Warnings": []}))
     }
 

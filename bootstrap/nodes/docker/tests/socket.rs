@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use node_docker::{Docker, Engine, Options, candidates};
 use serde_json::json;
+use system_containers::{Runtime, Spec, State};
 
 use crate::daemon::Daemon;
 use crate::world::options;
@@ -73,4 +74,11 @@ async fn podman_is_known_by_what_it_says() {
         "Components": [{"Name": "Podman Engine"}, {"Name": "Conmon"}]});
     let docker = Docker::open(options(&folder, &daemon)).await.unwrap();
     assert_eq!(docker.engine(), Engine::Podman);
+    // Its own call is used where that of Docker would give a node the control groups of the machine.
+    for (version, expected) in [("2", "POST /containers/create"), ("1", "POST /libpod/containers/create")] {
+        daemon.state.lock().info["CgroupVersion"] = json!(version);
+        docker.create(&Spec::new(&format!("c-{version}"), "kindest/node:v1.36.2")).await.unwrap();
+        assert_eq!(daemon.changes().last().unwrap(), expected);
+        assert_eq!(docker.inspect(&format!("c-{version}")).await.unwrap().unwrap().state, State::Created);
+    }
 }

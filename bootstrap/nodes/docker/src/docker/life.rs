@@ -13,6 +13,7 @@ use super::Docker;
 use crate::api::{Inspected, Made};
 use crate::body::{self, LABEL_BALANCER, LABEL_NETWORK, Place};
 use crate::client::{Refused, Sent, is_refused, unless_refused};
+use crate::libpod::libpod_body;
 use crate::socket::Engine;
 use crate::{limits, network};
 
@@ -30,7 +31,7 @@ impl Docker {
             Init::Balancer => self.balancer_image().await?,
             _ => spec.image.clone(),
         };
-        let maps_users = self.info().await?.has_option("userns");
+        let info = self.info().await?;
         let reserved = self.networks.reserve(&self.client, spec.address, Order::of(&spec.init)).await?;
         let place = Place {
             owner: self.owner.clone(),
@@ -39,9 +40,15 @@ impl Docker {
             address: reserved.address,
             user: (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw()),
             has_modules: Path::new(body::MODULES).is_dir(),
-            maps_users,
+            maps_users: info.has_option("userns"),
         };
-        let (path, body) = (format!("/containers/create?name={}", spec.name), body::body(spec, &place));
+        let is_own_call = self.engine() == Engine::Podman && info.cgroup_version == "1";
+        let (path, body) = match spec.init {
+            Init::System | Init::Command(_) if is_own_call => {
+                ("/libpod/containers/create".to_owned(), libpod_body(spec, &place))
+            }
+            _ => (format!("/containers/create?name={}", spec.name), body::body(spec, &place)),
+        };
         let created: Result<Made> = self.client.post(&path, body, limits::CONTAINER).await;
         if let Err(error) = created {
             // The daemon may have created it without being able to say so.
