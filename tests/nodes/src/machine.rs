@@ -41,9 +41,9 @@ impl Machine {
         for words in [["-o", "link"], ["-o", "address"], ["route", "show"], ["rule", "show"]] {
             add(&words.join(" "), run(Command::new("ip").args(words), b"", LOOK).await?);
         }
-        // The machine needs no nft, so that of the nodes is used.
+        // The machine needs no nft, so that of the nodes is used. It prints no counters.
         let mut nft = Command::new("chroot");
-        nft.arg(images.debian()).args(["nft", "list", "ruleset"]);
+        nft.arg(images.debian()).args(["nft", "--stateless", "list", "ruleset"]);
         add("rules of nftables", run(&mut nft, b"", LOOK).await?);
         for name in SETTINGS {
             add(name, fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default());

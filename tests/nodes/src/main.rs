@@ -4,6 +4,7 @@
 
 mod by_hand;
 mod days;
+mod docker;
 mod images;
 mod journey;
 mod kubectl;
@@ -24,14 +25,26 @@ use anyhow::{Context as _, Result, bail};
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
+use crate::docker::engine::Kind;
 use crate::images::Images;
 use crate::stage::Scene;
 
 /// A scenario.
 struct Scenario {
     name: &'static str,
-    by_default: bool,
+    when: When,
     play: Play,
+}
+
+/// When a scenario is played, besides when it is named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// By default, and with `--all`.
+    Usually,
+    /// With `--all`.
+    Further,
+    /// Only then, because it needs more programs.
+    Named,
 }
 
 /// How a scenario is played.
@@ -46,30 +59,32 @@ type InFolder = for<'a> fn(&'a Images, &'a Path) -> LocalBoxFuture<'a, Result<()
 
 /// Returns a scenario with a server, which runs by default.
 const fn usual(name: &'static str, scene: Scene) -> Scenario {
-    Scenario { name, by_default: true, play: Play::Staged(scene) }
+    Scenario { name, when: When::Usually, play: Play::Staged(scene) }
 }
 
 /// Returns a scenario with a server, which runs when it is named, or with `--all`.
 const fn further(name: &'static str, scene: Scene) -> Scenario {
-    Scenario { name, by_default: false, play: Play::Staged(scene) }
+    Scenario { name, when: When::Further, play: Play::Staged(scene) }
 }
 
 /// The same without a server of its own.
-const fn alone(name: &'static str, run: InFolder) -> Scenario {
-    Scenario { name, by_default: false, play: Play::Alone(run) }
+const fn alone(name: &'static str, when: When, run: InFolder) -> Scenario {
+    Scenario { name, when, play: Play::Alone(run) }
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 9] = [
+const SCENARIOS: [Scenario; 11] = [
     usual("journey", |stage| journey::play(stage).boxed_local()),
     usual("pivot", |stage| pivot::play(stage).boxed_local()),
-    alone("by-hand", |images, folder| by_hand::run(images, folder).boxed_local()),
+    alone("by-hand", When::Further, |images, folder| by_hand::run(images, folder).boxed_local()),
     further("behind", |stage| days::behind(stage).boxed_local()),
     further("cut", |stage| days::cut(stage).boxed_local()),
     further("kills", |stage| days::kills(stage).boxed_local()),
     further("refused", |stage| days::refused(stage).boxed_local()),
     further("unprivileged", |stage| days::unprivileged(stage).boxed_local()),
     further("two", |stage| days::two(stage).boxed_local()),
+    alone("docker", When::Named, |images, folder| docker::run(Kind::Docker, images, folder).boxed_local()),
+    alone("podman", When::Named, |images, folder| docker::run(Kind::Podman, images, folder).boxed_local()),
 ];
 
 /// Runs the scenarios too that do not run by default.
@@ -95,8 +110,8 @@ fn main() -> Result<()> {
         return images.print();
     }
     let is_chosen = |scenario: &&Scenario| match arguments.as_slice() {
-        [] => scenario.by_default,
-        [all] if all == ALL => true,
+        [] => scenario.when == When::Usually,
+        [all] if all == ALL => scenario.when != When::Named,
         names => names.iter().any(|part| scenario.name.contains(part.as_str())),
     };
     let mut failed = Vec::new();

@@ -28,6 +28,7 @@ pub struct Server {
     kubectl: PathBuf,
     archives: Vec<PathBuf>,
     as_nobody: bool,
+    runtime: &'static str,
     child: Option<Child>,
 }
 
@@ -40,7 +41,7 @@ impl Server {
         let binary = firstlight()?;
         let archives = vec![images.node(images.older()), images.node(images.newer()), images.web()];
         let (folder, kubectl) = (folder.to_owned(), images.kubectl());
-        Ok(Self { binary, folder, kubectl, archives, as_nobody: false, child: None })
+        Ok(Self { binary, folder, kubectl, archives, as_nobody: false, runtime: "own", child: None })
     }
 
     /// Starts the server by a command like `up -f FILE`, and waits until it answers.
@@ -68,7 +69,7 @@ impl Server {
     fn spawn(&mut self, command: &[&str]) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let mut server = self.command(command);
-        server.args(["--node-runtime", "own"]);
+        server.args(["--node-runtime", self.runtime]);
         for archive in &self.archives {
             server.arg("--container-images").arg(archive);
         }
@@ -79,6 +80,11 @@ impl Server {
         let child = server.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
         self.child = Some(child);
         Ok(())
+    }
+
+    /// Lets Docker or Podman run the nodes.
+    pub fn run_nodes_with(&mut self, runtime: &'static str) {
+        self.runtime = runtime;
     }
 
     /// Lets a user without rights run the server.

@@ -87,7 +87,8 @@ impl Engine {
 
     fn podman(&self) -> Command {
         let mut command = Command::new("podman");
-        command.arg("--root").arg(self.folder.join("data")).arg("--runroot").arg(self.folder.join("run"));
+        // Longer paths of the second one are refused.
+        command.arg("--root").arg(self.folder.join("data")).args(["--runroot", "/run/containers/suite"]);
         command.arg("--runtime").arg(self.folder.join("runc")).args(["--cgroup-manager", "cgroupfs"]);
         command
     }
