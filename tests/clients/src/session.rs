@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use machinery::clock::Clock;
 use test_server::Server;
 use tokio::process::Command;
 
@@ -30,6 +31,8 @@ pub struct Tools {
     pub variables: Vec<(&'static str, String)>,
     /// Limit for a command.
     pub deadline: Duration,
+    /// Is told each command that has printed what it should, and the time that it took.
+    pub report: fn(&str, Duration),
 }
 
 impl Tools {
@@ -50,7 +53,7 @@ impl Tools {
             return Err(reason);
         }
         let files = vec![("examples", root().join("examples"))];
-        Ok(Self { firstlight, clients, files, variables: Vec::new(), deadline: DEADLINE })
+        Ok(Self { firstlight, clients, files, variables: Vec::new(), deadline: DEADLINE, report: |_, _| () })
     }
 }
 
@@ -122,6 +125,7 @@ struct Session {
     kubeconfig: PathBuf,
     variables: Vec<(&'static str, String)>,
     deadline: Duration,
+    report: fn(&str, Duration),
     /// Process groups of the commands; processes left running are killed when the session ends.
     groups: Vec<u32>,
 }
@@ -144,6 +148,7 @@ impl Session {
             kubeconfig,
             variables: tools.variables.clone(),
             deadline: tools.deadline,
+            report: tools.report,
             groups: Vec::new(),
         })
     }
@@ -156,10 +161,13 @@ impl Session {
         transcript: &mut Transcript,
         update: bool,
     ) -> Result<()> {
+        let clock = Clock::system();
         for part in &mut transcript.parts {
             let Part::Step(step) = part else { continue };
+            let start = clock.monotonic();
             let outcome = self.step(step, update).await;
             outcome.with_context(|| format!("{}:{}", path.display(), step.line))?;
+            (self.report)(&step.command, start.elapsed());
         }
         if update && transcript.write() != text {
             std::fs::write(path, transcript.write())?;

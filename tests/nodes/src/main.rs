@@ -16,6 +16,7 @@ mod run;
 mod server;
 mod stage;
 mod steps;
+mod tutorial;
 mod workload;
 
 use std::path::Path;
@@ -73,10 +74,11 @@ const fn alone(name: &'static str, when: When, run: InFolder) -> Scenario {
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 11] = [
+const SCENARIOS: [Scenario; 12] = [
     usual("journey", |stage| journey::play(stage).boxed_local()),
     usual("pivot", |stage| pivot::play(stage).boxed_local()),
     alone("by-hand", When::Further, |images, folder| by_hand::run(images, folder).boxed_local()),
+    alone("tutorial", When::Further, |images, folder| tutorial::run(images, folder).boxed_local()),
     further("behind", |stage| days::behind(stage).boxed_local()),
     further("cut", |stage| days::cut(stage).boxed_local()),
     further("kills", |stage| days::kills(stage).boxed_local()),
