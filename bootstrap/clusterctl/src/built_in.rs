@@ -11,6 +11,7 @@ use crate::configuration::{Configuration, ProviderType, parse_name};
 use crate::deployments::is_in_process;
 use crate::install::Objects;
 use crate::inventory::Installed;
+use crate::repository::has_source;
 use crate::{Context, Result, version};
 
 /// The namespace of the ConfigMap.
@@ -36,7 +37,7 @@ impl BuiltIn {
     /// Whether another one is to be installed in its place: somebody has said where that comes from.
     pub fn is_replaced(&self, configuration: &Configuration) -> bool {
         let kind = ProviderType::called(&self.provider.type_name);
-        self.stands_aside && kind.is_some_and(|kind| configuration.has_source(&self.provider.name, kind))
+        self.stands_aside && kind.is_some_and(|kind| has_source(configuration, &self.provider.name, kind))
     }
 }
 
@@ -127,7 +128,11 @@ pub(crate) fn take(
 ///
 /// # Errors
 /// The name of a provider is invalid, or the cluster does not answer.
-pub(crate) async fn entries(chosen: &Named, known: &[Installed], client: &Client) -> Result<Vec<Installed>> {
+pub(crate) async fn entries(
+    chosen: &[(String, ProviderType)],
+    known: &[Installed],
+    client: &Client,
+) -> Result<Vec<Installed>> {
     let mut found = Vec::new();
     for (text, kind) in chosen {
         let (name, _) = parse_name(text)?;

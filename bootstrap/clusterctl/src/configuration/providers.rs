@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::Configuration;
-use crate::repository::is_bundled;
 use crate::{Context, Error, Result};
 
 /// Providers that are known without configuration.
@@ -177,13 +176,10 @@ impl Configuration {
         self.provider(name, provider_type).is_ok()
     }
 
-    /// Whether somebody has said where a provider of this name and type comes from: an entry of the file, or a bundle that has it.
-    pub fn has_source(&self, name: &str, provider_type: ProviderType) -> bool {
+    /// Whether the file says where a provider of this name and type comes from.
+    pub fn names(&self, name: &str, provider_type: ProviderType) -> bool {
         let is_it = |entry: &Value| entry["name"] == name && entry["type"] == provider_type.name();
-        let entries = self.section("providers").as_array();
-        let provider = || self.provider(name, provider_type);
-        entries.is_some_and(|entries| entries.iter().any(is_it))
-            || self.bundles().is_some_and(|bundles| provider().is_ok_and(|it| is_bundled(bundles, &it)))
+        self.section("providers").as_array().is_some_and(|entries| entries.iter().any(is_it))
     }
 
     fn provider_of(&self, entry: &Value) -> Result<Provider> {

@@ -31,11 +31,6 @@ pub(super) fn find(catalogue: &Arc<Catalogue>, provider: &Provider) -> Option<Pu
     Some(Published { source: bundled, version: version.to_owned(), components_file: file.to_owned() })
 }
 
-/// Whether a bundle has a provider.
-pub(crate) fn has(catalogue: &Arc<Catalogue>, provider: &Provider) -> bool {
-    find(catalogue, provider).is_some()
-}
-
 impl Bundled {
     fn files(&self) -> impl Iterator<Item = (&str, &str, &Stored)> {
         self.catalogue.files(FileKind::Providers).filter_map(move |(title, _, stored)| {

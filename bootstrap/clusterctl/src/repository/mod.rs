@@ -17,14 +17,13 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 
-pub(crate) use bundled::has as is_bundled;
 pub use fetcher::Fetcher;
 pub use github::Project;
 pub use metadata::{Metadata, ReleaseSeries};
 pub use supplied::{COMPONENTS, METADATA, Supplied};
 
 use self::published::Published;
-use crate::configuration::{Configuration, Provider};
+use crate::configuration::{Configuration, Provider, ProviderType};
 use crate::{Context, Error, Result};
 
 /// The files of a provider.
@@ -47,6 +46,15 @@ enum Source {
     Artifacts(Box<artifact::Artifacts>),
     Bundled(bundled::Bundled),
     Supplied(Supplied),
+}
+
+/// Whether somebody has said where a provider of this name and type comes from: an entry of the configuration's file, or a bundle that has it.
+pub fn has_source(configuration: &Configuration, name: &str, provider_type: ProviderType) -> bool {
+    let is_bundled = |bundles| {
+        let provider = configuration.provider(name, provider_type);
+        provider.is_ok_and(|provider| bundled::find(bundles, &provider).is_some())
+    };
+    configuration.names(name, provider_type) || configuration.bundles().is_some_and(is_bundled)
 }
 
 impl Repository {
