@@ -15,5 +15,5 @@ pub mod preflight;
 mod process;
 pub mod supervisor;
 
-pub use network::{Order, Range, choose};
-pub use own::{Options, Own};
+pub use network::{Order, Range, choose, settings};
+pub use own::{Options, Own, machine_has};

@@ -94,10 +94,9 @@ fn two_data_directories_on_one_machine_do_not_meet() {
     // They reach each other through the machine.
     world.shell("one", &format!("ping -c 1 -W 5 {}", second["address"].as_str().unwrap()));
     world.ask(&["remove", "one"], b"");
-    let forward = || world.run("cat", &["/proc/sys/net/ipv4/ip_forward"]);
-    assert_eq!(forward(), "1\n", "the other one needs it");
+    assert_eq!(world.settings(), "8192\n524288\n1", "the other one needs them");
     at_other(&["exec", "one", "5000", "true"], b"");
     at_other(&["remove", "one"], b"");
-    assert_eq!(forward(), "0\n");
+    assert_eq!(world.settings(), "128\n8192\n0");
     assert_eq!(world.machine(), before);
 }

@@ -15,5 +15,6 @@ mod life;
 mod network;
 mod preflight;
 mod pure;
+mod settings;
 mod version_two;
 mod world;

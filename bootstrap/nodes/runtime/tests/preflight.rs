@@ -14,6 +14,7 @@ fn whole() -> Facts {
         file_systems: "nodev\tproc\nnodev\toverlay\n\text4\n".to_owned(),
         groups: Some(Ok(Version::Two)),
         inotify: Some((8192, 524_288)),
+        can_raise_inotify: true,
         free_disk: Some(100 << 30),
         available_memory: Some(8 << 30),
         ..Facts::default()
@@ -23,6 +24,8 @@ fn whole() -> Facts {
 #[test]
 fn each_finding_says_what_to_do() {
     assert_eq!(findings(&whole()), []);
+    let raised = Facts { inotify: Some((128, 8192)), ..whole() };
+    assert_eq!(findings(&raised), [], "the first container raises the limits of inotify");
     type Case = (&'static str, Weight, &'static str, fn(&mut Facts));
     let cases: [Case; 14] = [
         ("not root's", Weight::Obstacle, "sudo", |facts| facts.is_root = false),
@@ -50,7 +53,8 @@ fn each_finding_says_what_to_do() {
             facts.range = Some("another range".to_owned())
         }),
         ("128 instances", Weight::Warning, "max_user_instances=512", |facts| {
-            facts.inotify = Some((128, 524_288))
+            facts.inotify = Some((128, 524_288));
+            facts.can_raise_inotify = false;
         }),
         ("1024 MiB left", Weight::Warning, "free 1024 MiB", |facts| facts.free_disk = Some(1 << 30)),
         ("512 MiB of memory", Weight::Warning, "end other programs", |facts| {

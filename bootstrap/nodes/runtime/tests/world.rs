@@ -18,6 +18,9 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_node-runtime-try");
 /// An init that says who it is, and ends with 7 when it is asked to.
 const INIT: &str = "#!/bin/sh\ntrap 'echo bye; exit 7' 37\necho \"init runs as $$\"\nwhile :; do sleep 1000 & wait $!; done\n";
 
+/// The kernel's default limits of inotify for each user.
+const INOTIFY: [(&str, &str); 2] = [("max_user_instances", "128\n"), ("max_user_watches", "8192\n")];
+
 /// Two namespaces, which end with this.
 pub struct World {
     keeper: Child,
@@ -36,8 +39,21 @@ pub struct Machine {
 }
 
 impl World {
-    /// `None` if this is no machine for system containers, which is a failure in CI.
+    /// `None` if this is no machine for system containers, which is a failure in CI. The limits of inotify, of which a kernel has one for all
+    /// namespaces, are files here, so that tests neither change them for others nor see what others change.
     pub fn new() -> Option<Self> {
+        let world = Self::with_inotify_of_machine()?;
+        let folder = world.folder.path().join("inotify");
+        fs::create_dir(&folder).unwrap();
+        for (name, value) in INOTIFY {
+            fs::write(folder.join(name), value).unwrap();
+        }
+        world.run("mount", &["--bind", folder.to_str().unwrap(), "/proc/sys/fs/inotify"]);
+        Some(world)
+    }
+
+    /// The same with the limits of inotify of the whole machine.
+    pub fn with_inotify_of_machine() -> Option<Self> {
         if !can_run() {
             return None;
         }
@@ -150,13 +166,20 @@ impl World {
         std::thread::scope(|scope| scope.spawn(work).join().unwrap())
     }
 
+    /// The instances and watches of inotify, and whether packets are forwarded, one a line.
+    pub fn settings(&self) -> String {
+        let names = ["fs/inotify/max_user_instances", "fs/inotify/max_user_watches", "net/ipv4/ip_forward"];
+        let lines = names.map(|name| self.run("cat", &[&format!("/proc/sys/{name}")]));
+        lines.map(|line| line.trim().to_owned()).join("\n")
+    }
+
     pub fn machine(&self) -> Machine {
         let identity = fs::read_to_string(self.data().join("identity")).unwrap_or_default();
         let read = |path: String| (path.clone(), fs::read_to_string(path).unwrap_or_default());
         let machine =
             ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "fs/file-max", "fs/nr_open"];
         let mut settings: Vec<_> = machine.iter().map(|name| read(format!("/proc/sys/{name}"))).collect();
-        settings.push(("forward".to_owned(), self.run("cat", &["/proc/sys/net/ipv4/ip_forward"])));
+        settings.push(("of the world".to_owned(), self.settings()));
         let folders = ["containers", "balancers"].map(|name| fs::read_dir(self.data().join(name)));
         let entries = folders.into_iter().flatten().flatten().flatten();
         Machine {

@@ -187,7 +187,7 @@ impl Runtime for Docker {
     }
 
     fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
-        async move { tokio::fs::symlink_metadata(path).await.is_ok() }.boxed()
+        node_runtime::machine_has(path).boxed()
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {

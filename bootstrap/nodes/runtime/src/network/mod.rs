@@ -4,10 +4,10 @@
 //! it changes of the machine is remembered in the kernel, with the bridge, and so it is forgotten when the machine starts anew, as is the bridge.
 
 mod bridge;
-mod forwarding;
 mod inside;
 mod nat;
 mod range;
+pub mod settings;
 
 use std::net::Ipv4Addr;
 
@@ -54,7 +54,7 @@ impl Network {
 pub(crate) async fn make(network: &Network) -> Result<()> {
     let links = Links::open()?;
     bridge::make(&links, network).await?;
-    forwarding::allow(&links, network).await?;
+    settings::raise(&links, network).await?;
     nat::make(network)
 }
 
@@ -65,7 +65,7 @@ pub(crate) async fn make(network: &Network) -> Result<()> {
 pub(crate) async fn remove(network: &Network) -> Result<()> {
     let links = Links::open()?;
     nat::remove(network)?;
-    forwarding::restore(&links, network).await?;
+    settings::restore(&links, network).await?;
     links.remove(&network.bridge()).await
 }
 

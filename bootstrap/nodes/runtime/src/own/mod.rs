@@ -110,6 +110,11 @@ impl Own {
     }
 }
 
+/// Returns whether this machine has a file, a link or a folder of this path: [`Runtime::has`] of a runtime whose containers run on this machine.
+pub async fn machine_has(path: &Path) -> bool {
+    tokio::fs::symlink_metadata(path).await.is_ok()
+}
+
 impl Runtime for Own {
     fn preflight(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         preflight::examine(&self.data, self.range, &self.identity).boxed()
@@ -141,7 +146,7 @@ impl Runtime for Own {
     }
 
     fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
-        async move { tokio::fs::symlink_metadata(path).await.is_ok() }.boxed()
+        machine_has(path).boxed()
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {

@@ -1,21 +1,21 @@
 //! What hinders nodes on a machine, whatever runs them.
 
-use std::fs;
-
 use rustix::thread::{CapabilitySet, capability_is_in_bounding_set};
 use system_containers::{Finding, Weight};
+
+use crate::network::settings;
 
 /// The instances and watches of inotify that systemd, containerd and a kubelet need.
 const INSTANCES: u64 = 512;
 const WATCHES: u64 = 65_536;
 
+/// The settings that limit them for each user.
+pub(super) const INOTIFY: [&str; 2] = ["fs.inotify.max_user_instances", "fs.inotify.max_user_watches"];
+
 /// Returns `fs.inotify.max_user_instances` and `fs.inotify.max_user_watches`; `None` if the kernel does not say.
 pub fn inotify() -> Option<(u64, u64)> {
-    let number = |name: &str| {
-        let text = fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?;
-        text.trim().parse().ok()
-    };
-    number("max_user_instances").zip(number("max_user_watches"))
+    let [instances, watches] = INOTIFY.map(|name| settings::read(name).ok());
+    Option::zip(instances?.try_into().ok(), watches?.try_into().ok())
 }
 
 /// Returns what is to be said of these limits.

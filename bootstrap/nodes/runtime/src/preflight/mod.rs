@@ -10,8 +10,9 @@ use rustix::thread::{CapabilitySet, capabilities};
 use system_containers::{Finding, Weight};
 
 use crate::groups::{Groups, Version};
-use crate::network::{self, Range};
+use crate::network::{self, Range, settings};
 
+use any_runtime::INOTIFY;
 pub use any_runtime::{cgroups_v1_finding, inotify, inotify_finding, machine_has_resource_capability};
 
 /// What the findings depend on.
@@ -37,6 +38,8 @@ pub struct Facts {
     pub range: Option<String>,
     /// `fs.inotify.max_user_instances`, and `fs.inotify.max_user_watches`.
     pub inotify: Option<(u64, u64)>,
+    /// Whether this process can raise both, as it does when a container starts.
+    pub can_raise_inotify: bool,
     /// Free bytes on the disk of the data directory.
     pub free_disk: Option<u64>,
     /// Available bytes of memory.
@@ -91,6 +94,7 @@ pub(crate) async fn examine(data: &Path, range: Option<Range>, identity: &str) -
         has_docker: network::has_link("docker0").await,
         range: network::find_range(range, identity).await.err().map(|error| format!("{error:#}")),
         inotify: inotify(),
+        can_raise_inotify: INOTIFY.iter().all(|name| settings::can_write(name)),
         free_disk: disk.map(|found| found.f_bavail.saturating_mul(found.f_frsize)),
         available_memory: kilobytes("MemAvailable:").map(|size| size << 10),
         has_swap: kilobytes("SwapTotal:").is_some_and(|size| size > 0),
@@ -107,7 +111,7 @@ pub fn findings(facts: &Facts) -> Vec<Finding> {
     kernel(facts, &mut add);
     sizes(facts, &mut add);
     found.extend(matches!(facts.groups, Some(Ok(Version::One))).then(cgroups_v1_finding));
-    found.extend(inotify_finding(facts.inotify));
+    found.extend(inotify_finding(facts.inotify.filter(|_| !facts.can_raise_inotify)));
     found.sort_by_key(|finding| std::cmp::Reverse(finding.weight));
     found
 }
