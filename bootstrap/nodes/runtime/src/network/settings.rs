@@ -146,12 +146,12 @@ pub(crate) fn read(name: &str) -> Result<i64> {
 fn read_all() -> Result<Values> {
     let mut values = Values::new();
     for Setting { name, is_required, .. } in &SETTINGS {
-        match read(name) {
-            Ok(value) => drop(values.insert(name, value)),
-            Err(error) if *is_required => return Err(error),
-            // The kernel has no inotify.
-            Err(_) => {}
+        let read = read(name);
+        // The kernel has no inotify, perhaps.
+        if read.is_err() && !is_required {
+            continue;
         }
+        values.insert(name, read?);
     }
     Ok(values)
 }

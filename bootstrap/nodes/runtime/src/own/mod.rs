@@ -112,7 +112,8 @@ impl Own {
 
 /// Returns whether this machine has a file, a link or a folder of this path: [`Runtime::has`] of a runtime whose containers run on this machine.
 pub async fn machine_has(path: &Path) -> bool {
-    tokio::fs::symlink_metadata(path).await.is_ok()
+    let path = path.to_owned();
+    tokio::task::spawn_blocking(move || path.symlink_metadata().is_ok()).await.unwrap_or(false)
 }
 
 impl Runtime for Own {
