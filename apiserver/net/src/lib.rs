@@ -11,6 +11,7 @@ mod client;
 mod connector;
 mod dial;
 mod error;
+mod inside;
 pub mod limits;
 mod pods;
 mod proxies;

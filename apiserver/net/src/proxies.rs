@@ -8,6 +8,7 @@ use crate::addresses::is_own;
 use crate::bypass::Bypass;
 use crate::dial::Scheme;
 use crate::error::Error;
+use crate::inside::is_inside;
 use crate::proxy::{Protocol, Proxy};
 
 /// The variables with a proxy for addresses that begin with `https`, and for those that begin with `http`, by precedence.
@@ -45,7 +46,7 @@ impl Variables {
 }
 
 /// Through which proxies other machines are reached. The rules are Go's, and so those of kubectl and of upstream's managers; in addition
-/// `ALL_PROXY` counts, and addresses of this machine are reached without a proxy.
+/// `ALL_PROXY` counts, and addresses of this machine and of networks inside it are reached without a proxy.
 #[derive(Debug, Clone, Default)]
 pub struct Proxies {
     https: Option<Named>,
@@ -101,7 +102,7 @@ impl Proxies {
         };
         let Some(Named { name, proxy }) = named else { return Ok(None) };
         let host = host.trim_start_matches('[').trim_end_matches(']').to_lowercase();
-        if !self.is_for_all && (is_own(&host) || self.bypass.covers(&host, port)) {
+        if !self.is_for_all && (is_own(&host) || self.bypass.covers(&host, port) || is_inside(&host)) {
             return Ok(None);
         }
         let invalid = |why: &String| Error::Variable { name: name.clone(), why: why.clone() };

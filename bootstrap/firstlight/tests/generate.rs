@@ -99,6 +99,13 @@ async fn another_network_of_pods_is_a_resource_set() {
     ] {
         assert_eq!(generate(folder, arguments).await.unwrap_err(), format!("Error: {error}"));
     }
+    for (name, text) in [("empty.yaml", ""), ("broken.yaml", "a: [\n"), ("list.yaml", "- a\n")] {
+        std::fs::write(folder.join(name), text).unwrap();
+        let refused = generate(folder, &["--cni", name]).await.unwrap_err();
+        assert!(refused.contains(name), "{refused}");
+    }
+    let refused = generate(folder, &["--cni", "/dev/zero"]).await.unwrap_err();
+    assert!(refused.contains("\"/dev/zero\" has more than"), "{refused}");
     std::fs::write(folder.join("large.yaml"), "a".repeat(2_000_000)).unwrap();
     let refused = generate(folder, &["--cni", "large.yaml"]).await.unwrap_err();
     assert!(refused.contains("has 2000000 bytes"), "{refused}");

@@ -69,7 +69,8 @@ impl Server {
     fn spawn(&mut self, command: &[&str]) -> Result<()> {
         let log = File::options().create(true).append(true).open(self.log_file())?;
         let mut server = self.command(command);
-        server.args(["--node-runtime", self.runtime]);
+        // Nothing answers there: nodes are never reached through a proxy.
+        server.args(["--node-runtime", self.runtime]).env("HTTPS_PROXY", "http://127.0.0.1:9");
         for archive in &self.archives {
             server.arg("--container-images").arg(archive);
         }

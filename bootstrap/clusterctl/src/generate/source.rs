@@ -1,5 +1,6 @@
 //! Reads templates from a file, standard input, GitHub or any `https://` address.
 
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -10,6 +11,8 @@ use crate::network::Request;
 use crate::repository::{Fetcher, Project};
 use crate::{Context, Error, Result};
 
+/// The most bytes of a file, which may also be a pipe or a device.
+const MOST_BYTES: u64 = 64 << 20;
 const FAILED: &str = "invalid GetFromURL operation";
 
 /// Reads the text at an address: `-`, a path, `file://` or `https://`.
@@ -41,7 +44,14 @@ fn file(path: &str) -> Result<Bytes> {
     if Path::new(path).is_dir() {
         return Err(Error::invalid(format!("invalid path: file {path:?} is actually a directory")));
     }
-    match std::fs::read(path) {
+    let read = || {
+        let mut text = Vec::new();
+        File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut text).map(|_| text)
+    };
+    match read() {
+        Ok(text) if text.len() as u64 > MOST_BYTES => {
+            Err(Error::invalid(format!("file {path:?} has more than {MOST_BYTES} bytes")))
+        }
         Ok(text) => Ok(text.into()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(Error::invalid(format!("failed to read file {path:?}")))

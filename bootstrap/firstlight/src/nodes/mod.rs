@@ -26,7 +26,7 @@ pub use open::Opened;
 pub use options::{NodeOptions, NodeRuntime};
 
 /// The folder of nodes in a data directory.
-const FOLDER: &str = "nodes";
+pub const FOLDER: &str = "nodes";
 
 /// Where nodes are, and what they are made of.
 #[derive(Debug, Clone)]

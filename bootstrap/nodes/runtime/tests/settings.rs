@@ -143,6 +143,19 @@ fn what_is_high_enough_or_somebody_elses_stays() {
 }
 
 #[test]
+fn packets_are_forwarded_as_long_as_another_bridge_is_there() {
+    let Some(world) = World::new() else { return };
+    world.create_and_start("one");
+    world.run("ip", &["link", "add", "docker0", "type", "bridge"]);
+    world.ask(&["remove", "one"], b"");
+    assert_eq!(world.settings(), "128\n8192\n1");
+    world.run("ip", &["link", "del", "docker0"]);
+    world.create_and_start("one");
+    world.ask(&["remove", "one"], b"");
+    assert_eq!(world.settings(), "128\n8192\n1", "it was 1 before");
+}
+
+#[test]
 fn a_container_starts_where_the_limits_of_inotify_cannot_be_written() {
     let Some(world) = World::new() else { return };
     let warns = || {

@@ -120,6 +120,23 @@ async fn a_daemon_that_is_away_is_told_and_what_is_there_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_starts_before_the_daemon_says_nothing_of_machines_that_were_up() {
+    let (mut world, host) = world().await;
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({})).await;
+    world.until("it is ready", |manager| is_ready(manager, NAME)).await;
+    host.with(|contents| contents.is_away = true);
+    world.restart().await;
+    machine(&world, "default", "first-new", json!({})).await;
+    tells(&world, "first-new", "ContainerProvisioned", "False/NotProvisioned Docker does not answer").await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(is_up(&world.manager, "default", NAME), "its Node says how it is");
+    host.with(|contents| contents.is_away = false);
+    world.until("the new one is ready", |manager| is_ready(manager, "first-new")).await;
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_machine_that_is_deleted_while_the_daemon_is_away_leaves_no_container() {
     let (world, host) = world().await;
     cluster(&world, "default").await;

@@ -12,7 +12,7 @@ use system_containers::{Container, State, Weight};
 use super::ListOptions;
 use super::open::{open, opened, settings};
 use crate::data_directory::DataDirectory;
-use crate::nodes::{Choice, Opened, Settings};
+use crate::nodes::{Choice, FOLDER, Opened, Settings};
 use crate::output::{print, say, table};
 
 /// The columns of the table.
@@ -95,7 +95,8 @@ async fn examined(settings: &Settings) -> Result<Opened> {
 /// Says what hinders nodes on this machine.
 pub(super) async fn check(options: &ListOptions) -> Result<()> {
     let directory = DataDirectory::locate(options.directory.data_dir.as_deref())?;
-    let findings = if directory.path().is_dir() {
+    // Of a folder without nodes, nothing is made by looking at it.
+    let findings = if directory.path().join(FOLDER).is_dir() {
         let settings = settings(&options.directory, &[], None)?;
         examined(&settings).await?.runtime().preflight().await?
     } else {

@@ -8,7 +8,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use rtnetlink::LinkUnspec;
-use rtnetlink::packet_route::link::LinkMessage;
+use rtnetlink::packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 
 use super::{Links, Network, names};
 
@@ -22,13 +22,15 @@ pub struct Setting {
     is_required: bool,
 }
 
+/// Whether the machine forwards packets of others.
+const FORWARD: &str = "net.ipv4.ip_forward";
+
 /// The settings that containers need.
 pub const SETTINGS: [Setting; 3] = [
     // A node takes about 30 instances, all nodes of one user. The kernel allows a user 128.
     Setting { name: "fs.inotify.max_user_instances", least: 8192, is_required: false },
     Setting { name: "fs.inotify.max_user_watches", least: 524_288, is_required: false },
-    // The machine forwards packets of others.
-    Setting { name: "net.ipv4.ip_forward", least: 1, is_required: true },
+    Setting { name: FORWARD, least: 1, is_required: true },
 ];
 
 /// Values of settings, by name.
@@ -114,7 +116,20 @@ pub(super) async fn raise(links: &Links, network: &Network) -> Result<()> {
 pub(super) async fn restore(links: &Links, network: &Network) -> Result<()> {
     let (own, all) = (network.bridge(), links.all().await?);
     let (alias, others) = aliases(&all, &own);
-    write(&to_restore(&read_all()?, alias, &others))
+    let mut values = to_restore(&read_all()?, alias, &others);
+    if all.iter().any(|link| is_bridge(link) && names(link).0 != Some(&own)) {
+        // Docker and others set the same value, and would lose their networks.
+        values.remove(FORWARD);
+    }
+    write(&values)
+}
+
+fn is_bridge(link: &LinkMessage) -> bool {
+    let is_bridge = |info: &LinkInfo| matches!(info, LinkInfo::Kind(InfoKind::Bridge));
+    link.attributes.iter().any(|attribute| match attribute {
+        LinkAttribute::LinkInfo(infos) => infos.iter().any(is_bridge),
+        _ => false,
+    })
 }
 
 /// Returns whether this process can change a setting. It is not changed.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use engine::NamespacedName;
 use engine::object::uid;
 use k8s_openapi::api::core::v1::Secret;
@@ -23,6 +23,7 @@ pub(super) fn read(secret: Option<&Secret>, name: &NamespacedName, host: &str) -
     let data = secret.data.as_ref();
     let value = data.and_then(|data| data.get("value"));
     let value = value.with_context(|| format!("Secret {name} has no key value"))?;
+    ensure!(!value.0.trim_ascii().is_empty(), "the bootstrap data in Secret {name} are empty");
     let format =
         data.and_then(|data| data.get("format")).map(|format| format.0.as_slice()).unwrap_or_default();
     let format: Format = std::str::from_utf8(format)

@@ -61,6 +61,7 @@ impl DevMachineController {
                 Err(error) if dev.spec.provider_id.is_some() => return Err(error),
                 Err(error) => (Some(Obstacle::Silence(format!("{error:#}"))), None),
             },
+            Err(error) if dev.spec.provider_id.is_some() && !is_deleting(dev.as_ref()) => return Err(error),
             Err(error) => (Some(Obstacle::Runtime(format!("{error:#}"))), None),
         };
         let failure_domain =

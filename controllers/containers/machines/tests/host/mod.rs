@@ -112,6 +112,7 @@ impl Host {
         Nodes::new(move || {
             let host = host.clone();
             async move {
+                host.with(|contents| contents.answers())?;
                 Ok(Parts {
                     runtime: Arc::new(host.clone()),
                     images: Arc::new(host.clone()),

@@ -143,6 +143,9 @@ pub async fn set_network(
         "--cni: {address} has {} bytes; a ConfigMap holds at most {MOST_BYTES}, so apply it yourself (--cni none)",
         manifest.len()
     );
+    let objects =
+        clusterctl::yaml::objects(manifest.as_bytes()).with_context(|| format!("--cni: {address}"))?;
+    ensure!(!objects.is_empty(), "--cni: {address} has no object");
     with_manifest(&mut template.objects, &manifest)
 }
 
