@@ -3,6 +3,7 @@
 //! packages that `tests/nodes/install-tools` installs.
 
 mod by_hand;
+mod class;
 mod days;
 mod docker;
 mod images;
@@ -74,11 +75,12 @@ const fn alone(name: &'static str, when: When, run: InFolder) -> Scenario {
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 12] = [
+const SCENARIOS: [Scenario; 13] = [
     usual("journey", |stage| journey::play(stage).boxed_local()),
     usual("pivot", |stage| pivot::play(stage).boxed_local()),
     alone("by-hand", When::Further, |images, folder| by_hand::run(images, folder).boxed_local()),
     alone("tutorial", When::Further, |images, folder| tutorial::run(images, folder).boxed_local()),
+    further("class", |stage| class::play(stage).boxed_local()),
     further("behind", |stage| days::behind(stage).boxed_local()),
     further("cut", |stage| days::cut(stage).boxed_local()),
     further("kills", |stage| days::kills(stage).boxed_local()),

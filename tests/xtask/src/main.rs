@@ -110,7 +110,7 @@ enum Command {
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs root, Go, and what tests/nodes/install-tools installs.
     Nodes {
         /// Only the scenarios whose names contain one of these: `journey` and `pivot` (into itself), which are the default ones, `tutorial` (the commands
-        /// of docs/tutorials/local-cluster.md), `by-hand` (the same cluster by kubeadm alone), and the bad days `behind`, `cut`, `kills`, `refused`, `two`,
+        /// of docs/tutorials/local-cluster.md), `class` (upstream's quick start), `by-hand` (the same cluster by kubeadm alone), and the bad days `behind`, `cut`, `kills`, `refused`, `two`,
         /// `unprivileged`. `docker` and `podman` need Debian's docker.io or podman, iptables and python3, and run only so. `images`: only make the images in
         /// target/tools/nodes, and print where they are.
         names: Vec<String>,
