@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use pod_folders::Root;
 
-use super::{Folder, Own, Record, copy, image, record};
+use super::{Folder, Own, Record, copy, image, paths, record};
 use crate::network::{self, Order, Range};
 use crate::process::boot;
 use system_containers::{Container, Init, Spec};
@@ -15,6 +15,8 @@ use system_containers::{Container, Init, Spec};
 impl Own {
     pub(super) async fn create_container(&self, spec: &Spec) -> Result<Container> {
         spec.check()?;
+        let mut spec = spec.clone();
+        paths::absolute(&mut spec)?;
         if let Some(program) = program(&spec.init) {
             image::check(Path::new(&spec.image), program)?;
         }
@@ -28,7 +30,7 @@ impl Own {
         if folder.path().exists() {
             self.remove_all_of(name).await.context("what an earlier creation has left cannot be removed")?;
         }
-        let created = self.fill(spec).await;
+        let created = self.fill(&spec).await;
         if created.is_err() {
             // What cannot be removed now has a record, and is removed with it later.
             self.remove_all_of(name).await.ok();

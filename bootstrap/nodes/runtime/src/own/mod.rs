@@ -11,6 +11,7 @@ mod exec;
 mod image;
 mod lock;
 mod observe;
+mod paths;
 mod record;
 mod remove;
 mod start;

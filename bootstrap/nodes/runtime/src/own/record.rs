@@ -10,6 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::paths;
 use crate::network::{Network, Range};
 use crate::process::ProcessId;
 use system_containers::Spec;
@@ -21,6 +22,7 @@ const MODE: u32 = 0o600;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Record {
+    /// Its paths are absolute here. In the file, those below the data directory are relative to it.
     pub(crate) spec: Spec,
     /// The identity of the data directory.
     pub(crate) identity: String,
@@ -114,13 +116,25 @@ impl Folder {
         self.0.join("state.json")
     }
 
+    /// The data directory, which is absolute.
+    fn data(&self) -> Result<PathBuf> {
+        let path = std::path::absolute(&self.0);
+        let path = path.with_context(|| format!("cannot find {}", self.0.display()))?;
+        let data = path.ancestors().nth(2);
+        data.map(Path::to_owned).with_context(|| format!("{} is in no data directory", path.display()))
+    }
+
     /// Returns the record; `None` if there is none.
     pub(crate) fn read(&self) -> Result<Option<Record>> {
-        if let Some(record) = read(&self.record())? {
-            return Ok(Some(record));
+        let mut found: Option<Record> = read(&self.record())?;
+        if found.is_none() {
+            let removed: Option<Record> = read(&self.0.join(REMOVING))?;
+            found = removed.map(|record| Record { is_removing: true, ..record });
         }
-        let removed: Option<Record> = read(&self.0.join(REMOVING))?;
-        Ok(removed.map(|record| Record { is_removing: true, ..record }))
+        if let Some(record) = &mut found {
+            paths::resolve(&mut record.spec, &self.data()?);
+        }
+        Ok(found)
     }
 
     /// Notes that the removal of the container has begun. It needs no space, so that containers can be removed from a full disk.
@@ -130,7 +144,9 @@ impl Folder {
     }
 
     pub(crate) fn write(&self, record: &Record) -> Result<()> {
-        write(&self.record(), record)
+        let mut record = record.clone();
+        paths::relative(&mut record.spec, &self.data()?);
+        write(&self.record(), &record)
     }
 
     /// Returns what the supervisor of the last start has said; `None` if there was none.

@@ -3,6 +3,8 @@
 //! Its standard input is the locked file of the container's folder, so that the lock lasts exactly as long as this process. Its standard
 //! output is a pipe to the server, which takes one line: what went wrong, or nothing.
 //!
+//! Its current directory is the container's folder, which it knows by nothing else: the data directory may move while it runs.
+//!
 //! Invariant: the first process of the container ends with this one, however that ends; so what holds the lock is all that may run.
 
 use std::fs::File;
@@ -52,7 +54,9 @@ struct Supervisor<'a> {
 /// Supervises a container, and returns the exit code of this process.
 pub(super) fn run(path: &Path, steps: Steps) -> i32 {
     let data = path.parent().and_then(Path::parent).unwrap_or(path);
-    match supervise(Folder::new(path), &|step| steps(data, step)) {
+    let entered = std::env::set_current_dir(path);
+    let entered = entered.with_context(|| format!("cannot enter {}", path.display()));
+    match entered.and_then(|()| supervise(Folder::new("."), &|step| steps(data, step))) {
         Ok(()) => 0,
         Err(error) => {
             super::complain(std::io::stdout(), &error);
@@ -112,11 +116,8 @@ impl Supervisor<'_> {
             .and_then(|()| own.set_write_timeout(limit))
             .context("cannot use a socket")?;
         let mut command = super::command(super::INIT)?;
-        command
-            .arg(self.folder.path())
-            .stdin(OwnedFd::from(other))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        let folder = std::env::current_dir().context("the folder of the container is gone")?;
+        command.arg(folder).stdin(OwnedFd::from(other)).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().context("cannot start the first process")?;
         // It has a copy of the socket, whose end would not be seen here.
         drop(command);
