@@ -8,6 +8,7 @@
 
 mod balancers;
 mod collisions;
+mod damaged;
 mod exec;
 mod images;
 mod kills;

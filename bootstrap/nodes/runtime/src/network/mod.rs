@@ -38,7 +38,12 @@ impl Network {
 
     /// Returns the name of the machine's end of the link to the container with this address.
     pub(crate) fn link(&self, address: Ipv4Addr) -> String {
-        format!("fl{}v{}", self.identity, self.range.number(address))
+        format!("{}{}", self.links(), self.range.number(address))
+    }
+
+    /// Returns what the names of all these links begin with. The number of the address follows.
+    fn links(&self) -> String {
+        format!("fl{}v", self.identity)
     }
 
     /// Returns the name of the table of nftables.
@@ -76,6 +81,17 @@ pub(crate) async fn remove(network: &Network) -> Result<()> {
 pub(crate) async fn find_range(wanted: Option<Range>, identity: &str) -> Result<Range> {
     let links = Links::open()?;
     choose(wanted, identity, &links.used().await?)
+}
+
+/// Returns the addresses whose containers have a link.
+///
+/// # Errors
+/// The links cannot be read.
+pub(crate) async fn linked(network: &Network) -> Result<Vec<Ipv4Addr>> {
+    let all = Links::open()?.all().await?;
+    let prefix = network.links();
+    let number = |link: &LinkMessage| names(link).0?.strip_prefix(&prefix)?.parse().ok();
+    Ok(all.iter().filter_map(number).map(|number| network.range.at(number)).collect())
 }
 
 /// Returns whether there is a link of this name.

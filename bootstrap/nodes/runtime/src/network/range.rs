@@ -66,9 +66,14 @@ impl Range {
         u32::from(address) & !self.mask()
     }
 
+    /// Returns the address with this number.
+    pub fn at(self, number: u32) -> Ipv4Addr {
+        Ipv4Addr::from((u32::from(self.address) & self.mask()) | (number & !self.mask()))
+    }
+
     /// Returns the address of the machine in it, which is the gateway of the containers.
     pub fn gateway(self) -> Ipv4Addr {
-        Ipv4Addr::from((u32::from(self.address) & self.mask()) + 1)
+        self.at(1)
     }
 
     /// Returns the wanted address, or the first one in this order that nobody has.
@@ -83,8 +88,7 @@ impl Range {
             ensure!(!taken.contains(&wanted), "address: another container has {wanted}");
             return Ok(wanted);
         }
-        let mut all =
-            (2..=last).map(|number| Ipv4Addr::from((u32::from(self.address) & self.mask()) + number));
+        let mut all = (2..=last).map(|number| self.at(number));
         let is_free = |address: &Ipv4Addr| !taken.contains(address);
         let found = match order {
             Order::Ascending => all.find(is_free),

@@ -1,6 +1,7 @@
 //! The creation of a container: its record, then its files. Nothing of the machine is changed.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use pod_folders::Root;
 
 use super::{Folder, Own, Record, copy, image, paths, record};
-use crate::network::{self, Order, Range};
+use crate::network::{self, Network, Order, Range};
 use crate::process::boot;
 use system_containers::{Container, Init, Spec};
 
@@ -57,17 +58,14 @@ impl Own {
         let path = folder.path().to_owned();
         // Nobody waits until gigabytes are on the disk. Before that, the container lasts only until the machine loses power.
         tokio::task::spawn_blocking(move || make_durable(&path));
-        self.find(&record.spec.name)?.context("it was removed")
+        self.find(&record.spec.name).context("it was removed")
     }
 
     /// Takes an address and writes the record, before which there is nothing to remove.
     async fn write_record(&self, spec: &Spec) -> Result<Record> {
         let _lock = self.lock_all().await?;
         let range = self.range().await?;
-        let mut taken = Vec::new();
-        for name in self.names()? {
-            taken.extend(self.folder(&name).read()?.map(|record| record.address));
-        }
+        let taken = self.taken(range).await?;
         let record = Record {
             spec: spec.clone(),
             identity: self.identity.clone(),
@@ -81,15 +79,37 @@ impl Own {
         Ok(record)
     }
 
+    /// Returns the addresses that containers have. One whose record cannot be read cannot be started, so that it has an address only
+    /// as long as it runs, and then a link.
+    async fn taken(&self, range: Range) -> Result<Vec<Ipv4Addr>> {
+        let (mut taken, mut is_one_unreadable) = (Vec::new(), false);
+        for name in self.names()? {
+            match self.folder(&name).read() {
+                Ok(record) => taken.extend(record.map(|record| record.address)),
+                Err(_) => is_one_unreadable = true,
+            }
+        }
+        if is_one_unreadable {
+            let network = Network { identity: self.identity.clone(), range };
+            taken.extend(network::linked(&network).await?);
+        }
+        Ok(taken)
+    }
+
     /// Returns the range of the network, which is chosen with the first container.
     async fn range(&self) -> Result<Range> {
-        let path = self.data.join(super::NETWORK);
-        if let Some(range) = record::read(&path)? {
+        if let Some(range) = self.chosen_range()? {
             return Ok(range);
         }
         let range = network::find_range(self.range, &self.identity).await?;
-        record::write(&path, &range)?;
+        record::write(&self.data.join(super::NETWORK), &range)?;
         Ok(range)
+    }
+
+    /// Returns the range of the network; `None` if none was chosen.
+    pub(super) fn chosen_range(&self) -> Result<Option<Range>> {
+        let range = record::read(&self.data.join(super::NETWORK));
+        range.context("write the range of any record.json into it, or remove it if there are no containers")
     }
 }
 

@@ -23,7 +23,7 @@ impl Own {
     pub(super) async fn freeze(&self, name: &str, is_frozen: bool) -> Result<()> {
         let _lock = self.lock(name).await?;
         self.record(name)?;
-        let container = self.find(name)?.context("it was removed")?;
+        let container = self.find(name).context("it was removed")?;
         let is_possible =
             matches!(container.state, State::Running | State::Paused) && container.pid.is_some();
         ensure!(is_possible, "it does not run (it is {}): start it first", container.state.word());

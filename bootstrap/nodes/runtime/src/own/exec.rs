@@ -37,7 +37,7 @@ struct Program {
 impl Own {
     pub(super) async fn exec_in_container(&self, name: &str, exec: Exec<'_>) -> Result<Exit> {
         let record = self.record(name)?;
-        let pid = self.find(name)?.context("it was removed")?.running()?;
+        let pid = self.find(name).context("it was removed")?.running()?;
         let state = self.folder(name).read_supervised()?.context("it has no supervisor")?;
         let init = state.init.filter(|init| init.pid == pid).context("it has ended")?;
         let mut environment = record.spec.environment;

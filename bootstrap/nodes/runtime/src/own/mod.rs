@@ -136,7 +136,7 @@ impl Runtime for Own {
     }
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
-        self.named("inspected", name, async move { self.find(name) })
+        self.named("inspected", name, async move { Ok(self.find(name)) })
     }
 
     fn exec<'a>(&'a self, name: &'a str, exec: Exec<'a>) -> BoxFuture<'a, Result<Exit>> {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
+use std::net::Ipv4Addr;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
+use chrono::DateTime;
 
 use super::{Folder, Own, Record, Supervised};
 use crate::groups::Groups;
@@ -21,12 +23,12 @@ impl Own {
         self.folder(name).read()?.context("there is no such container: create it first")
     }
 
-    /// Returns a container; `None` if there is none.
-    pub(super) fn find(&self, name: &str) -> Result<Option<Container>> {
+    /// Returns a container; `None` if there is none. Of one whose record cannot be read, there is its name, and the reason.
+    pub(super) fn find(&self, name: &str) -> Option<Container> {
         let folder = self.folder(name);
-        match folder.read()? {
-            Some(record) => Ok(Some(self.observe(&folder, record)?)),
-            None => Ok(None),
+        match folder.read() {
+            Ok(record) => record.map(|record| self.observe(&folder, record)),
+            Err(error) => Some(unreadable(name, &error)),
         }
     }
 
@@ -37,27 +39,27 @@ impl Own {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        // A file is nothing of ours.
+        let folders = entries.flatten().filter(|entry| entry.path().is_dir());
+        let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();
         names.sort();
         Ok(names)
     }
 
-    /// Returns the containers that have all these labels.
+    /// Returns the containers that have all these labels. One whose record cannot be read has none.
     pub(super) fn all(&self, labels: &BTreeMap<String, String>) -> Result<Vec<Container>> {
-        let mut found = Vec::new();
-        for name in self.names()? {
-            let container = self.find(&name).with_context(|| format!("container {name} cannot be read"))?;
-            let has = |container: &Container| {
-                labels.iter().all(|(key, value)| container.labels.get(key) == Some(value))
-            };
-            found.extend(container.filter(has));
-        }
-        Ok(found)
+        let has = |container: &Container| {
+            labels.iter().all(|(key, value)| container.labels.get(key) == Some(value))
+        };
+        Ok(self.names()?.iter().filter_map(|name| self.find(name)).filter(has).collect())
     }
 
-    fn observe(&self, folder: &Folder, record: Record) -> Result<Container> {
-        let supervised = folder.read_supervised()?;
+    fn observe(&self, folder: &Folder, record: Record) -> Container {
+        let (supervised, unknown) = match folder.read_supervised() {
+            Ok(supervised) => (supervised, None),
+            Err(error) => (None, Some(State::Stopped { code: None, error: Some(format!("{error:#}")) })),
+        };
         // An init whose supervisor has ended is about to end.
         let is_running = |state: &Supervised| {
             let is_alive = state.init.as_ref().is_some_and(ProcessId::is_alive);
@@ -67,8 +69,10 @@ impl Own {
             .as_ref()
             .filter(|state| is_running(state))
             .and_then(|state| Some(state.init.as_ref()?.pid));
-        let state = self.state(&record, supervised.as_ref(), pid.is_some());
-        Ok(Container {
+        let state = unknown
+            .filter(|_| !record.is_removing)
+            .unwrap_or_else(|| self.state(&record, supervised.as_ref(), pid.is_some()));
+        Container {
             name: record.spec.name,
             labels: record.spec.labels,
             image: record.spec.image,
@@ -77,7 +81,7 @@ impl Own {
             pid,
             created: record.created,
             started: supervised.and_then(|state| state.started),
-        })
+        }
     }
 
     fn state(&self, record: &Record, supervised: Option<&Supervised>, is_running: bool) -> State {
@@ -115,6 +119,21 @@ impl Own {
             return Ok(whole);
         }
         Ok(newest)
+    }
+}
+
+/// What is known of a container without its record.
+fn unreadable(name: &str, error: &Error) -> Container {
+    Container {
+        name: name.to_owned(),
+        labels: BTreeMap::new(),
+        // A balancer has none: nobody shall take it for one.
+        image: "unknown".to_owned(),
+        address: Ipv4Addr::UNSPECIFIED,
+        state: State::Stopped { code: None, error: Some(format!("{error:#}")) },
+        pid: None,
+        created: DateTime::UNIX_EPOCH,
+        started: None,
     }
 }
 

@@ -126,9 +126,9 @@ impl Folder {
 
     /// Returns the record; `None` if there is none.
     pub(crate) fn read(&self) -> Result<Option<Record>> {
-        let mut found: Option<Record> = read(&self.record())?;
+        let mut found: Option<Record> = self.read_file(&self.record())?;
         if found.is_none() {
-            let removed: Option<Record> = read(&self.0.join(REMOVING))?;
+            let removed: Option<Record> = self.read_file(&self.0.join(REMOVING))?;
             found = removed.map(|record| Record { is_removing: true, ..record });
         }
         if let Some(record) = &mut found {
@@ -139,6 +139,10 @@ impl Folder {
 
     /// Notes that the removal of the container has begun. It needs no space, so that containers can be removed from a full disk.
     pub(crate) fn begin_removal(&self) -> Result<()> {
+        if self.record().symlink_metadata().is_err() {
+            // It has begun already.
+            return Ok(());
+        }
         let begun = files::rename(&self.record(), &self.0.join(REMOVING));
         begun.with_context(|| format!("cannot rename {}", self.record().display()))
     }
@@ -151,7 +155,15 @@ impl Folder {
 
     /// Returns what the supervisor of the last start has said; `None` if there was none.
     pub(crate) fn read_supervised(&self) -> Result<Option<Supervised>> {
-        read(&self.supervised())
+        self.read_file(&self.supervised())
+    }
+
+    /// Reads a file in it. The error says how the container is removed without the file, with everything that it has of the machine.
+    fn read_file<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>> {
+        read(path).with_context(|| {
+            let name = self.0.file_name().unwrap_or_default().display();
+            format!("what is known of it is damaged: remove it (firstlight nodes delete {name})")
+        })
     }
 
     pub(crate) fn write_supervised(&self, state: &Supervised) -> Result<()> {
@@ -165,11 +177,13 @@ pub(crate) const REMOVING: &str = "removing.json";
 /// Reads a JSON file; `None` if it does not exist.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let text = match fs::read(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         text => text.with_context(|| format!("cannot read {}", path.display()))?,
     };
     let parsed = serde_json::from_slice(&text);
-    parsed.map(Some).with_context(|| format!("{} is damaged: remove it with its folder", path.display()))
+    parsed.map(Some).with_context(|| format!("{} cannot be read as JSON", path.display()))
 }
 
 /// Writes a JSON file, so that a power failure leaves the old or the new one.

@@ -28,14 +28,13 @@ impl Own {
     /// Removes what there is of a container. The caller has its lock.
     pub(super) async fn remove_all_of(&self, name: &str) -> Result<()> {
         let folder = self.folder(name);
-        if let Some(record) = folder.read()? {
-            if !record.is_removing {
-                folder.begin_removal()?;
-            }
+        let record = folder.read();
+        if !matches!(record, Ok(None)) {
+            folder.begin_removal()?;
             self.step("removing");
             self.end(name, &folder).await?;
             self.step("killed");
-            self.release(name, &record).await?;
+            self.release(name, record.ok().flatten().as_ref()).await?;
             self.step("released");
         }
         if folder.path().exists() {
@@ -53,7 +52,7 @@ impl Own {
             let folder = self.folder(&name);
             // Who makes it now has the lock.
             let lock = lock::attempt(&self.data.join(lock::FOLDER).join(&name))?;
-            if lock.is_some() && folder.path().exists() && folder.read()?.is_none() {
+            if lock.is_some() && folder.path().exists() && matches!(folder.read(), Ok(None)) {
                 remove_files(folder.path())?;
             }
         }
@@ -62,13 +61,24 @@ impl Own {
 
     /// Kills everything until nobody has the lock of the supervisor, and nobody can get it.
     async fn end(&self, name: &str, folder: &Folder) -> Result<()> {
-        self.kill_all_of(name).await?;
+        if folder.read_supervised().is_ok() {
+            self.kill_all_of(name).await?;
+        }
         let deadline = self.clock.monotonic() + limits::END;
         // A supervisor that a killed server has just started has not written its state yet.
         while lock::attempt(&folder.lock())?.is_none() {
-            if let Some(state) = folder.read_supervised()? {
-                let process = state.init.as_ref().unwrap_or(&state.supervisor);
-                process.signal(Signal::KILL)?;
+            match folder.read_supervised() {
+                Ok(Some(state)) => {
+                    let process = state.init.as_ref().unwrap_or(&state.supervisor);
+                    process.signal(Signal::KILL)?;
+                }
+                Ok(None) => {}
+                // The init is known by its control group, too, and its supervisor ends after it.
+                Err(_) => {
+                    let group = self.group(name)?;
+                    group.freeze(false).ok();
+                    group.kill();
+                }
             }
             ensure!(
                 self.clock.monotonic() < deadline,
@@ -80,9 +90,10 @@ impl Own {
         Ok(())
     }
 
-    /// Gives back what the container had of the machine.
-    async fn release(&self, name: &str, record: &own::Record) -> Result<()> {
-        let group = Groups::find(&record.identity)?.group(name);
+    /// Gives back what the container had of the machine. Without its record, its link goes with its network.
+    async fn release(&self, name: &str, record: Option<&own::Record>) -> Result<()> {
+        let identity = record.map_or(&self.identity, |record| &record.identity);
+        let group = Groups::find(identity)?.group(name);
         let deadline = self.clock.monotonic() + limits::END;
         while group.exists() {
             group.freeze(false).ok();
@@ -95,7 +106,10 @@ impl Own {
             }
             self.clock.sleep(AGAIN).await;
         }
-        network::disconnect(&record.network(), record.address).await
+        match record {
+            Some(record) => network::disconnect(&record.network(), record.address).await,
+            None => Ok(()),
+        }
     }
 
     /// Removes what all containers share, after the last one.
@@ -105,7 +119,7 @@ impl Own {
         if !self.names()?.is_empty() {
             return Ok(());
         }
-        if let Some(range) = own::record::read(&path)? {
+        if let Some(range) = self.chosen_range()? {
             network::remove(&Network { identity: self.identity.clone(), range }).await?;
             self.step("disconnected");
             fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;

@@ -26,7 +26,7 @@ impl Own {
         let _lock = self.lock(name).await?;
         let record = self.record(name)?;
         let folder = self.folder(name);
-        let container = self.find(name)?.context("it was removed")?;
+        let container = self.find(name).context("it was removed")?;
         match container.state {
             State::Running | State::Paused if container.pid.is_some() => return Ok(container),
             State::Creating => bail!("it was not created completely: create it again"),
@@ -48,7 +48,9 @@ impl Own {
             if let Some(locked) = lock::attempt(&folder.lock())? {
                 break locked;
             }
-            match self.find(name)? {
+            // One that runs cannot be found if what it says cannot be read.
+            folder.read_supervised()?;
+            match self.find(name) {
                 Some(container) if container.pid.is_some() => return Ok(container),
                 _ => ensure!(
                     self.clock.monotonic() < deadline,
@@ -61,7 +63,7 @@ impl Own {
         let state = folder.read_supervised()?.filter(|state| state.supervisor.pid == supervisor);
         let was_killed = state.is_none_or(|state| state.started.is_none() && state.error.is_none());
         ensure!(!was_killed, "its supervisor was killed: start it again");
-        let container = self.find(name)?.context("it was removed")?;
+        let container = self.find(name).context("it was removed")?;
         match &container.state {
             State::Stopped { error: Some(error), .. } => bail!("{error}"),
             _ => Ok(container),

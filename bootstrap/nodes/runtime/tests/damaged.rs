@@ -1,0 +1,84 @@
+//! Files of the data directory that cannot be read.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::world::{World, busybox, spec, text, wait_for};
+
+/// The names of the containers in a list.
+fn names(listed: &Value) -> Vec<&str> {
+    listed.as_array().unwrap().iter().filter_map(|container| container["name"].as_str()).collect()
+}
+
+#[test]
+fn a_container_that_runs_and_has_a_damaged_file_hinders_no_other_one_and_is_removed() {
+    for (file, content) in [("state.json", ""), ("record.json", ""), ("record.json", "{\"spec\": 1}")] {
+        let Some(world) = World::new() else { return };
+        world.create("kept");
+        let before = world.machine();
+        let address = world.create_and_start("one")["address"].clone();
+        fs::write(world.data().join("containers/one").join(file), content).unwrap();
+        let listed = world.ask(&["list"], b"");
+        assert_eq!(names(&listed), ["kept", "one"]);
+        let error = listed[1]["state"]["stopped"]["error"].as_str().unwrap();
+        assert!(error.contains(file) && error.contains("(firstlight nodes delete one)"), "{error}");
+        for (verb, input) in [
+            (&["start", "one"][..], vec![]),
+            (&["stop", "one", "1"], vec![]),
+            (&["create"], spec("one", busybox())),
+        ] {
+            let refused = world.refused(verb, &input);
+            let is_told =
+                refused.contains("firstlight nodes delete one") || refused.contains("there is a container");
+            assert!(is_told, "{file} {verb:?}: {refused}");
+        }
+        let two = world.create_and_start("two");
+        assert_ne!(two["address"], address, "{file}");
+        world.shell("two", &format!("ping -c 1 -W 5 {}", address.as_str().unwrap()));
+        world.ask(&["remove", "two"], b"");
+        world.ask(&["remove", "one"], b"");
+        assert_eq!(names(&world.ask(&["list"], b"")), ["kept"]);
+        let identity = fs::read_to_string(world.data().join("identity")).unwrap();
+        wait_for("the end of the link", || {
+            !world.run("ip", &["-o", "link"]).contains(&format!("fl{identity}v"))
+        });
+        world.ask(&["remove", "kept"], b"");
+        world.create("kept");
+        assert_eq!(world.machine(), before, "{file}");
+    }
+}
+
+#[test]
+fn a_container_that_has_ended_is_started_again_without_what_its_supervisor_said() {
+    let Some(world) = World::new() else { return };
+    world.create_and_start("one");
+    world.ask(&["kill", "one"], b"");
+    fs::write(world.data().join("containers/one/state.json"), "").unwrap();
+    assert_eq!(world.ask(&["start", "one"], b"")["state"], "running");
+}
+
+#[test]
+fn a_removal_that_was_interrupted_goes_on_without_its_record() {
+    let Some(world) = World::new() else { return };
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    world.create_and_start("one");
+    world.end_at("removing");
+    world.server(&["remove", "one"], b"");
+    fs::write(world.data().join("containers/one/removing.json"), "").unwrap();
+    assert_eq!(names(&world.ask(&["list"], b"")), ["one"]);
+    world.ask(&["remove", "one"], b"");
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
+fn a_file_between_the_folders_of_containers_is_no_container() {
+    let Some(world) = World::new() else { return };
+    world.create("one");
+    fs::write(world.data().join("containers/two"), "").unwrap();
+    assert_eq!(names(&world.ask(&["list"], b"")), ["one"]);
+    assert_eq!(world.ask(&["inspect", "two"], b""), Value::Null);
+    world.ask(&["remove", "one"], b"");
+    assert_eq!(text(&world.server(&["list"], b"").stdout).trim(), "[]");
+}
