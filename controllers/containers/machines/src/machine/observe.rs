@@ -53,7 +53,11 @@ impl DevMachineController {
         let name = NamespacedName::of(dev.as_ref());
         let machine = self.machine_of(&dev);
         let pool = machine.as_ref().and_then(|machine| self.pool_of(machine));
-        let parts = self.nodes.parts().await;
+        let parts = match self.nodes.parts().await {
+            // As below, nothing is said of a machine that was there.
+            Err(error) if dev.spec.provider_id.is_some() && !is_deleting(dev.as_ref()) => return Err(error),
+            parts => parts,
+        };
         let (obstacle, container) = match &parts {
             Ok(parts) => match find(parts, &dev, &name).await {
                 Ok(container) => (None, container),
@@ -61,7 +65,6 @@ impl DevMachineController {
                 Err(error) if dev.spec.provider_id.is_some() => return Err(error),
                 Err(error) => (Some(Obstacle::Silence(format!("{error:#}"))), None),
             },
-            Err(error) if dev.spec.provider_id.is_some() && !is_deleting(dev.as_ref()) => return Err(error),
             Err(error) => (Some(Obstacle::Runtime(format!("{error:#}"))), None),
         };
         let failure_domain =
