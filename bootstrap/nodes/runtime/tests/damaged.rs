@@ -1,6 +1,7 @@
 //! Files of the data directory that cannot be read.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -70,6 +71,22 @@ fn a_removal_that_was_interrupted_goes_on_without_its_record() {
     assert_eq!(names(&world.ask(&["list"], b"")), ["one"]);
     world.ask(&["remove", "one"], b"");
     assert_eq!(world.machine(), before);
+}
+
+#[test]
+fn nothing_runs_on_without_a_record() {
+    let Some(world) = World::new() else { return };
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    for files in [&["record.json"][..], &["record.json", "state.json"]] {
+        let pid = world.create_and_start("one")["pid"].clone();
+        files
+            .iter()
+            .for_each(|file| fs::remove_file(world.data().join("containers/one").join(file)).unwrap());
+        assert_eq!(names(&world.ask(&["list"], b"")), [] as [&str; 0]);
+        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{files:?}");
+        assert_eq!(world.machine(), before, "{files:?}");
+    }
 }
 
 #[test]

@@ -28,19 +28,8 @@ impl Own {
     /// Removes what there is of a container. The caller has its lock.
     pub(super) async fn remove_all_of(&self, name: &str) -> Result<()> {
         let folder = self.folder(name);
-        let record = folder.read();
-        if !matches!(record, Ok(None)) {
-            folder.begin_removal()?;
-            self.step("removing");
-            self.end(name, &folder).await?;
-            self.step("killed");
-            self.release(name, record.ok().flatten().as_ref()).await?;
-            self.step("released");
-        }
         if folder.path().exists() {
-            let path = folder.path().to_owned();
-            let removed = tokio::task::spawn_blocking(move || remove_files(&path)).await;
-            removed.context("the removal of its files was interrupted")??;
+            self.remove_one(name, &folder).await?;
         }
         self.step("removed");
         self.remove_shared().await
@@ -53,10 +42,24 @@ impl Own {
             // Who makes it now has the lock.
             let lock = lock::attempt(&self.data.join(lock::FOLDER).join(&name))?;
             if lock.is_some() && folder.path().exists() && matches!(folder.read(), Ok(None)) {
-                remove_files(folder.path())?;
+                self.remove_one(&name, &folder).await?;
             }
         }
         self.remove_shared().await
+    }
+
+    /// Removes a container that has a folder, whatever is in that: somebody may have damaged or removed files of a container that runs.
+    async fn remove_one(&self, name: &str, folder: &Folder) -> Result<()> {
+        let record = folder.read().ok().flatten();
+        folder.begin_removal()?;
+        self.step("removing");
+        self.end(name, folder).await?;
+        self.step("killed");
+        self.release(name, record.as_ref()).await?;
+        self.step("released");
+        let path = folder.path().to_owned();
+        let removed = tokio::task::spawn_blocking(move || remove_files(&path)).await;
+        removed.context("the removal of its files was interrupted")?
     }
 
     /// Kills everything until nobody has the lock of the supervisor, and nobody can get it.
@@ -67,18 +70,14 @@ impl Own {
         let deadline = self.clock.monotonic() + limits::END;
         // A supervisor that a killed server has just started has not written its state yet.
         while lock::attempt(&folder.lock())?.is_none() {
-            match folder.read_supervised() {
-                Ok(Some(state)) => {
-                    let process = state.init.as_ref().unwrap_or(&state.supervisor);
-                    process.signal(Signal::KILL)?;
-                }
-                Ok(None) => {}
+            if let Ok(Some(state)) = folder.read_supervised() {
+                let process = state.init.as_ref().unwrap_or(&state.supervisor);
+                process.signal(Signal::KILL)?;
+            } else {
                 // The init is known by its control group, too, and its supervisor ends after it.
-                Err(_) => {
-                    let group = self.group(name)?;
-                    group.freeze(false).ok();
-                    group.kill();
-                }
+                let group = self.group(name)?;
+                group.freeze(false).ok();
+                group.kill();
             }
             ensure!(
                 self.clock.monotonic() < deadline,
