@@ -13,6 +13,7 @@ mod exec;
 mod images;
 mod kills;
 mod life;
+mod moves;
 mod network;
 mod preflight;
 mod pure;
