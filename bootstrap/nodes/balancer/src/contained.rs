@@ -7,10 +7,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use futures::FutureExt;
 use futures::future::BoxFuture;
 use system_containers::balancer::{Balancer, Balancers, CONFIGURATION, Configuration, STATUS};
-use system_containers::{Container, Runtime, Spec, State, check_name};
+use system_containers::{Container, Runtime, Spec, State, named};
 
 use crate::{folder, status};
 
@@ -143,11 +142,11 @@ impl Balancers for Contained {
         address: Option<Ipv4Addr>,
         configuration: &'a Configuration,
     ) -> BoxFuture<'a, Result<Balancer>> {
-        named("made", name, self.ensured(name, labels, address, configuration))
+        named("balancer", "made", name, self.ensured(name, labels, address, configuration))
     }
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Balancer>>> {
-        named("inspected", name, async move {
+        named("balancer", "inspected", name, async move {
             match self.find(name).await? {
                 Some(container) => Ok(Some(self.observe(container).await)),
                 None => Ok(None),
@@ -156,19 +155,6 @@ impl Balancers for Contained {
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        named("removed", name, self.removed(name))
+        named("balancer", "removed", name, self.removed(name))
     }
-}
-
-/// Does something with a balancer, with its name in each error.
-fn named<'a, T>(
-    what: &'static str,
-    name: &'a str,
-    operation: impl Future<Output = Result<T>> + Send + 'a,
-) -> BoxFuture<'a, Result<T>> {
-    async move {
-        check_name(name)?;
-        operation.await.with_context(|| format!("balancer {name} cannot be {what}"))
-    }
-    .boxed()
 }

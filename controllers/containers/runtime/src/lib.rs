@@ -12,5 +12,5 @@ mod spec;
 
 pub use finding::{Finding, Weight};
 pub use images::{Image, Images, Report};
-pub use runtime::{Captured, Exec, Exit, Runtime, run};
+pub use runtime::{Captured, Exec, Exit, Runtime, named, run};
 pub use spec::{Container, Init, Mount, Spec, State, check_name, is_init};

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::finding::Finding;
 use crate::limits;
-use crate::spec::{Container, Spec};
+use crate::spec::{Container, Spec, check_name};
 
 /// Runs system containers. All errors name the container, the step, and what to do.
 pub trait Runtime: Send + Sync {
@@ -183,4 +184,21 @@ impl AsyncWrite for First {
     ) -> std::task::Poll<std::io::Result<()>> {
         std::task::Poll::Ready(Ok(()))
     }
+}
+
+/// Runs an operation on a container or a balancer, with its name in each error: "container one cannot be removed".
+///
+/// # Errors
+/// The name is none of a container, or the operation fails.
+pub fn named<'a, T>(
+    kind: &'static str,
+    what: &'static str,
+    name: &'a str,
+    operation: impl Future<Output = Result<T>> + Send + 'a,
+) -> BoxFuture<'a, Result<T>> {
+    async move {
+        check_name(name)?;
+        operation.await.with_context(|| format!("{kind} {name} cannot be {what}"))
+    }
+    .boxed()
 }

@@ -18,7 +18,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::random::Random;
 use parking_lot::Mutex;
-use system_containers::{Container, Exec, Exit, Finding, Image, Runtime, Spec, check_name};
+use system_containers::{Container, Exec, Exit, Finding, Image, Runtime, Spec, named};
 
 use crate::api::{Info, Inspected};
 use crate::balancer::Program;
@@ -141,20 +141,6 @@ impl Docker {
         );
         Ok(())
     }
-
-    /// Runs an operation on a container, with its name in each error.
-    fn named<'a, T>(
-        &'a self,
-        what: &'static str,
-        name: &'a str,
-        operation: impl Future<Output = Result<T>> + Send + 'a,
-    ) -> BoxFuture<'a, Result<T>> {
-        async move {
-            check_name(name)?;
-            operation.await.with_context(|| format!("container {name} cannot be {what}"))
-        }
-        .boxed()
-    }
 }
 
 impl Runtime for Docker {
@@ -163,11 +149,11 @@ impl Runtime for Docker {
     }
 
     fn create<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<Container>> {
-        self.named("created", &spec.name, self.create_container(spec))
+        named("container", "created", &spec.name, self.create_container(spec))
     }
 
     fn start<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Container>> {
-        self.named("started", name, self.start_container(name))
+        named("container", "started", name, self.start_container(name))
     }
 
     fn list<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Container>>> {
@@ -175,15 +161,15 @@ impl Runtime for Docker {
     }
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
-        self.named("inspected", name, self.find_container(name))
+        named("container", "inspected", name, self.find_container(name))
     }
 
     fn exec<'a>(&'a self, name: &'a str, exec: Exec<'a>) -> BoxFuture<'a, Result<Exit>> {
-        self.named("entered", name, self.exec_in_container(name, exec))
+        named("container", "entered", name, self.exec_in_container(name, exec))
     }
 
     fn console<'a>(&'a self, name: &'a str, most: usize) -> BoxFuture<'a, Result<Vec<u8>>> {
-        self.named("read", name, self.read_console(name, most))
+        named("container", "read", name, self.read_console(name, most))
     }
 
     fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
@@ -191,23 +177,23 @@ impl Runtime for Docker {
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("paused", name, self.freeze(name, true))
+        named("container", "paused", name, self.freeze(name, true))
     }
 
     fn resume<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("resumed", name, self.freeze(name, false))
+        named("container", "resumed", name, self.freeze(name, false))
     }
 
     fn stop<'a>(&'a self, name: &'a str, grace: Duration) -> BoxFuture<'a, Result<()>> {
-        self.named("stopped", name, self.stop_container(name, grace))
+        named("container", "stopped", name, self.stop_container(name, grace))
     }
 
     fn kill<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("killed", name, self.kill_container(name))
+        named("container", "killed", name, self.kill_container(name))
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("removed", name, self.remove_container(name))
+        named("container", "removed", name, self.remove_container(name))
     }
 }
 

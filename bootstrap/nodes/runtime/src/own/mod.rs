@@ -31,7 +31,7 @@ use parking_lot::Mutex;
 use crate::network::Range;
 use crate::preflight;
 use crate::supervisor::Steps;
-use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, check_name};
+use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, named};
 
 pub(crate) use record::{Folder, Record, Supervised};
 
@@ -102,12 +102,10 @@ impl Own {
         name: &'a str,
         operation: impl Future<Output = Result<T>> + Send + 'a,
     ) -> BoxFuture<'a, Result<T>> {
-        async move {
+        named("container", what, name, async move {
             self.reap();
-            check_name(name)?;
-            operation.await.with_context(|| format!("container {name} cannot be {what}"))
-        }
-        .boxed()
+            operation.await
+        })
     }
 }
 
