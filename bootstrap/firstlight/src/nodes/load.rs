@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
-use container_machines::names::{BALANCER_ROLE, LABEL_CLUSTER, LABEL_ROLE};
+use container_machines::names::{cluster_of, is_balancer};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use system_containers::{Container, State};
@@ -25,13 +25,10 @@ impl Settings {
         let choice = Choice::remembered(&self.folder)?.unwrap_or(Choice::Own);
         let opened = self.open(choice, &clock, &Random::system()).await?;
         let (runtime, images) = (opened.runtime(), opened.images(self, &clock)?);
-        let has = |container: &Container, label: &str, value: &str| {
-            container.labels.get(label).is_some_and(|found| found == value)
-        };
         let is_wanted = |container: &Container| {
             container.state == State::Running
-                && !has(container, LABEL_ROLE, BALANCER_ROLE)
-                && cluster.is_none_or(|cluster| has(container, LABEL_CLUSTER, cluster))
+                && !is_balancer(container)
+                && cluster.is_none_or(|cluster| cluster_of(container) == cluster)
         };
         let mut nodes = runtime.list(&BTreeMap::new()).await?;
         nodes.retain(is_wanted);

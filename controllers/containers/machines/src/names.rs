@@ -1,5 +1,7 @@
 //! Names of the Docker backend: finalizers, labels of containers, types of conditions. Those of Cluster API's provider are the same there.
 
+use system_containers::Container;
+
 /// Finalizer of DevClusters; the Dev kinds took it over from the Docker kinds.
 pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of DevMachines.
@@ -32,3 +34,13 @@ pub const PROVIDER_ID: &str = "docker:////";
 
 /// Port of an API server in its node, and of an endpoint that names none.
 pub const API_SERVER_PORT: u16 = 6443;
+
+/// Returns the name of the Cluster of a container; it is empty if the container belongs to none.
+pub fn cluster_of(container: &Container) -> &str {
+    container.labels.get(LABEL_CLUSTER).map(String::as_str).unwrap_or_default()
+}
+
+/// Returns whether a container is a load balancer.
+pub fn is_balancer(container: &Container) -> bool {
+    container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE)
+}

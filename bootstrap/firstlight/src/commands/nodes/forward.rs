@@ -1,19 +1,18 @@
 //! `firstlight nodes forward`: ports of this machine that lead to nodes.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
-use container_machines::names::{BALANCER_ROLE, LABEL_ROLE};
+use container_machines::names::is_balancer;
 use machinery::clock::Clock;
 use system_containers::{Container, Runtime, State};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::open::{cluster_of, find, no_node_of, open};
+use super::open::{find, of_cluster, open};
 use crate::options::DirectoryOptions;
 use crate::output::{say, tell};
 
@@ -146,16 +145,10 @@ impl Target {
         let node = match self {
             Self::Node(node) => Some(find(runtime, node).await?).filter(running),
             Self::Cluster(cluster) => {
-                let mut all = runtime.list(&BTreeMap::new()).await?;
-                all.retain(|container| cluster_of(container) == cluster && !is_balancer(container));
-                ensure!(!all.is_empty(), no_node_of(cluster));
-                all.into_iter().find(running)
+                let all = of_cluster(runtime, cluster).await?;
+                all.into_iter().find(|container| running(container) && !is_balancer(container))
             }
         };
         Ok(node.with_context(|| format!("none runs: {self}"))?.address.into())
     }
-}
-
-fn is_balancer(container: &Container) -> bool {
-    container.labels.get(LABEL_ROLE).is_some_and(|role| role == BALANCER_ROLE)
 }

@@ -14,7 +14,7 @@ use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand};
 use system_containers::{Runtime, State};
 
-use self::open::{cluster_of, find, no_node, no_node_of, open};
+use self::open::{find, no_node, of_cluster, open};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{say, tell};
 
@@ -184,11 +184,10 @@ async fn each(
 }
 
 async fn names(runtime: &dyn Runtime, nodes: &NodeNames) -> Result<Vec<String>> {
-    let mut all = runtime.list(&BTreeMap::new()).await?;
-    if let Some(cluster) = &nodes.cluster {
-        all.retain(|container| cluster_of(container) == cluster);
-        ensure!(!all.is_empty(), "{}", no_node_of(cluster));
-    }
+    let all = match &nodes.cluster {
+        Some(cluster) => of_cluster(runtime, cluster).await?,
+        None => runtime.list(&BTreeMap::new()).await?,
+    };
     if nodes.all || nodes.cluster.is_some() {
         return Ok(all.into_iter().map(|container| container.name).collect());
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
-use container_machines::names::LABEL_CLUSTER;
+use container_machines::names::cluster_of;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use system_containers::{Container, Runtime};
@@ -43,11 +43,6 @@ pub(super) fn settings(
     Ok(Settings::new(&directory, &NodeOptions::default(), images, registry_hosts))
 }
 
-/// Returns the name of the Cluster of a container.
-pub(super) fn cluster_of(container: &Container) -> &str {
-    container.labels.get(LABEL_CLUSTER).map(String::as_str).unwrap_or_default()
-}
-
 /// Returns the node of this name.
 ///
 /// # Errors
@@ -68,7 +63,13 @@ pub(super) fn no_node(name: &str, all: &[Container]) -> String {
     }
 }
 
-/// Says that no node belongs to a cluster of this name.
-pub(super) fn no_node_of(cluster: &str) -> String {
-    format!("no node on this machine belongs to a cluster called {cluster}")
+/// Returns the nodes and the load balancers of the clusters of this name.
+///
+/// # Errors
+/// There are none.
+pub(super) async fn of_cluster(runtime: &dyn Runtime, cluster: &str) -> Result<Vec<Container>> {
+    let mut all = runtime.list(&BTreeMap::new()).await?;
+    all.retain(|container| cluster_of(container) == cluster);
+    ensure!(!all.is_empty(), "no node on this machine belongs to a cluster called {cluster}");
+    Ok(all)
 }
