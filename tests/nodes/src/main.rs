@@ -97,10 +97,8 @@ const ALL: &str = "--all";
 const IMAGES: &str = "images";
 /// Tells the process that it already runs in the namespaces. The name of a scenario follows.
 const HERE: &str = "--here";
-/// The first process of the namespaces. It also reaps processes without a parent. Files below `/sys` that tell of interfaces are those of the network
-/// in which they were mounted.
-const FIRST: &str = "ip link set lo up && mount -t sysfs sysfs /mnt && mount --bind /mnt/class/net /sys/class/net && \
-     mount --bind /mnt/devices/virtual/net /sys/devices/virtual/net && \"$0\" \"$@\" & wait $!";
+/// The first process of the namespaces. It also reaps processes without a parent.
+const FIRST: &str = "ip link set lo up && \"$0\" \"$@\" & wait $!";
 
 fn main() -> Result<()> {
     node_runtime::supervisor::run_if_started_as_one();
