@@ -46,6 +46,7 @@ pub async fn run(kind: Kind, images: &Images, folder: &Path) -> Result<()> {
     symlink(engine.socket(), socket)?;
     engine.start()?;
     engine.answers().await?;
+    engine.warm_up(&images.web(), node_programs::WEB)?;
     let played = stage::play(name, scene, images, folder).await;
     let left = engine.client(&["ps", "--all", "--quiet"])?;
     // The control groups of containers would outlive the namespaces.

@@ -37,7 +37,10 @@ impl Machine {
     pub async fn look(images: &Images, folder: &Path) -> Result<Self> {
         let mut found = BTreeMap::new();
         let mut add = |what: &str, text: String| found.insert(what.to_owned(), text);
-        add("mounts", fs::read_to_string("/proc/self/mounts")?);
+        // Podman mounts its own storage while it works, and unmounts it whenever nothing uses it.
+        let podman = folder.join("p/data").display().to_string();
+        let mounts = fs::read_to_string("/proc/self/mounts")?;
+        add("mounts", mounts.lines().filter(|line| !line.contains(&podman)).collect::<Vec<_>>().join("\n"));
         for words in [["-o", "link"], ["-o", "address"], ["route", "show"], ["rule", "show"]] {
             add(&words.join(" "), run(Command::new("ip").args(words), b"", LOOK).await?);
         }

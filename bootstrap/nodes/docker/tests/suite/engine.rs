@@ -17,6 +17,9 @@ pub enum Kind {
 /// Asks for the capabilities and limits that this machine has.
 const RUNTIME: &str = include_str!("known-capabilities");
 
+/// Podman's supervisor of a command in a container ends one second after it, and not five minutes.
+const CONFIGURATION: &str = "[engine]\nexit_command_delay = 1\n";
+
 /// A daemon that runs.
 pub struct Engine {
     pub kind: Kind,
@@ -40,6 +43,7 @@ impl Engine {
             "runtimes": {"known": {"path": runtime}}, "default-runtime": "known",
         });
         fs::write(folder.join("daemon.json"), configuration.to_string())?;
+        fs::write(folder.join("containers.conf"), CONFIGURATION)?;
         Ok(Self { kind, folder, child: None })
     }
 
@@ -52,7 +56,7 @@ impl Engine {
         fs::remove_file(self.socket()).ok();
         let log = fs::File::create(self.folder.join("log"))?;
         let at = |name: &str| self.folder.join(name);
-        let host = format!("unix://{}", self.socket().display());
+        let host = self.host();
         let mut command = match self.kind {
             Kind::Docker => {
                 let mut command = Command::new("dockerd");
@@ -87,6 +91,7 @@ impl Engine {
 
     fn podman(&self) -> Command {
         let mut command = Command::new("podman");
+        command.env("CONTAINERS_CONF", self.folder.join("containers.conf"));
         // Longer paths of the second one are refused.
         command.arg("--root").arg(self.folder.join("data")).args(["--runroot", "/run/containers/suite"]);
         command.arg("--runtime").arg(self.folder.join("runc")).args(["--cgroup-manager", "cgroupfs"]);
@@ -98,7 +103,7 @@ impl Engine {
         let mut command = match self.kind {
             Kind::Docker => {
                 let mut command = Command::new("docker");
-                command.env("DOCKER_HOST", format!("unix://{}", self.socket().display()));
+                command.env("DOCKER_HOST", self.host());
                 command
             }
             Kind::Podman => self.podman(),
@@ -107,6 +112,31 @@ impl Engine {
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "{words:?}: {errors}");
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// Lets the service run a first container on a network, whereafter the machine has what Podman never removes: its chains of rules, and mounts
+    /// of its own. The container is of an image in an archive.
+    pub fn warm_up(&self, archive: &Path, image: &str) -> Result<()> {
+        let archive = archive.to_str().context("a path in UTF-8")?;
+        let commands: [&[&str]; 6] = [
+            &["load", "--input", archive],
+            &["network", "create", "first"],
+            &["run", "--detach", "--network", "first", "--name", "first", image],
+            &["rm", "--force", "first"],
+            &["network", "rm", "first"],
+            &["rmi", image],
+        ];
+        for words in commands.iter().filter(|_| self.kind == Kind::Podman) {
+            let mut command = Command::new("podman");
+            let output = command.args(["--remote", "--url", &self.host()]).args(*words).output()?;
+            ensure!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
+    /// The address of its socket.
+    fn host(&self) -> String {
+        format!("unix://{}", self.socket().display())
     }
 
     /// Removes what a suite that failed has left.
