@@ -13,6 +13,9 @@ pub struct Random(Arc<Mutex<StdRng>>);
 /// The alphabet of generated name suffixes, which is that of Kubernetes: no vowels and no similar characters.
 const NAME_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
+/// The digits of a uid.
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
 impl Random {
     /// Returns a source that the operating system seeds.
     pub fn system() -> Self {
@@ -46,8 +49,14 @@ impl Random {
         self.fill(&mut bytes);
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+        let mut text = String::with_capacity(36);
+        for (index, byte) in bytes.into_iter().enumerate() {
+            if matches!(index, 4 | 6 | 8 | 10) {
+                text.push('-');
+            }
+            text.extend([byte >> 4, byte & 0x0f].map(|digit| char::from(HEX[usize::from(digit)])));
+        }
+        text
     }
 
     /// Fills `bytes` with random bytes.

@@ -67,6 +67,11 @@ impl Registry {
         self.0.storage.store()
     }
 
+    /// Returns the source of names and uids.
+    pub fn random(&self) -> &Random {
+        &self.0.random
+    }
+
     pub(crate) fn storage(&self) -> &Storage {
         &self.0.storage
     }

@@ -26,6 +26,7 @@ mod shared;
 mod transport;
 
 pub use options::VersionInfo;
+pub use paths::given::PathRequest;
 pub use resources::connect::{Connect, ConnectRequest, ConnectResource};
 pub use resources::pods::node;
 pub use server::{Builder, ClientService, Server};

@@ -60,6 +60,8 @@ pub const QUIET_BYTES: u64 = 64 * 1024;
 pub const UPLOAD_AT_SHUTDOWN: Duration = Duration::from_secs(1);
 /// Responses of at least this many bytes are compressed if the client accepts it.
 pub const GZIP_FROM_BYTES: usize = 128 * 1024;
+/// Length in bytes of an `Audit-ID` that a client chooses. A longer one is replaced.
+pub const AUDIT_ID_BYTES: usize = 256;
 /// Length in bytes of `fieldManager`.
 pub const FIELD_MANAGER_BYTES: usize = 128;
 /// The number of bytes of a body that an error message shows.

@@ -12,8 +12,9 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::USER_AGENT;
-use http::{HeaderValue, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use machinery::clock::Clock;
+use machinery::random::Random;
 use machinery::status::Status;
 use parking_lot::Mutex;
 use registry::Registry;
@@ -22,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 use crate::limits;
 use crate::metrics::Metrics;
 use crate::options::VersionInfo;
+use crate::paths::given::{GivenPath, PathRequest};
+use crate::request::audit::{AUDIT_ID, AuditRecord};
 use crate::request::flows::Flows;
 use crate::request::read_body::{RequestBody, boxed};
 use crate::request::turns::Large;
@@ -90,14 +93,19 @@ impl Builder {
         self
     }
 
-    /// Adds a non-resource path. Users whose roles list it in `nonResourceURLs` may read it (`GET`).
+    /// Adds a non-resource path that answers these methods; one that ends with `/` stands for all paths below it. Users whose roles list it
+    /// in `nonResourceURLs` with the method as a verb may access it.
     #[must_use]
     pub fn path(
         mut self,
         path: &'static str,
-        answer: impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync + 'static,
+        methods: &'static [Method],
+        handler: impl Fn(PathRequest) -> BoxFuture<'static, Result<Response<Body>, Status>>
+        + Send
+        + Sync
+        + 'static,
     ) -> Self {
-        self.options.paths.push((path, Arc::new(answer)));
+        self.options.paths.push(GivenPath { path, methods, handler: Arc::new(handler) });
         self
     }
 
@@ -121,6 +129,8 @@ impl Builder {
         });
         self.options.connects.extend(own);
         let metrics = Metrics::of(&self.options.metrics, self.registry.store());
+        // Numbers of their own, so that a read changes no name or uid that a seed determines.
+        let audit_ids = Random::seeded(self.registry.random().number());
         Server {
             shared: Arc::new(Shared {
                 registry: self.registry,
@@ -131,6 +141,7 @@ impl Builder {
                 flows: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
                 watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
+                audit_ids,
                 last_modes: access::impersonate::LastModes::default(),
                 documents: Mutex::default(),
                 openapi: Mutex::default(),
@@ -193,17 +204,18 @@ impl Server {
     fn answer(&self, request: Request<RequestBody>) -> BoxFuture<'static, Response<Body>> {
         let shared = self.shared.clone();
         let (parts, body) = request.into_parts();
-        let answer = async move { shared.answer(parts, body).await };
-        AssertUnwindSafe(answer)
-            .catch_unwind()
-            .map(|answer| {
-                answer.unwrap_or_else(|_| {
-                    tracing::error!("a request panicked");
-                    let text = "This request caused apiserver to panic. Look in the logs for details.\n";
-                    Answer::text(500, text).finish(&http::HeaderMap::new(), &[])
-                })
-            })
-            .boxed()
+        async move {
+            let record = AuditRecord::new(&parts, &shared.audit_ids);
+            let answer = AssertUnwindSafe(shared.answer(&record, &parts, body)).catch_unwind().await;
+            let mut response = answer.unwrap_or_else(|_| {
+                tracing::error!(audit_id = record.id(), user = record.user(), "a request panicked");
+                let text = "This request caused apiserver to panic. Look in the logs for details.\n";
+                Answer::text(500, text).finish(&http::HeaderMap::new(), &[])
+            });
+            response.headers_mut().insert(AUDIT_ID, record.header());
+            response
+        }
+        .boxed()
     }
 }
 

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use access::{Authenticator, Authorizer, Tokens};
-use futures::future::BoxFuture;
-use http::Response;
 use machinery::clock::Clock;
-use machinery::status::Status;
+use machinery::random::Random;
 use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
@@ -15,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use crate::metrics::Metrics;
 use crate::options::VersionInfo;
 use crate::paths::discovery::documents::Documents;
+use crate::paths::given::GivenPath;
 use crate::paths::openapi::documents::OpenApi;
 use crate::request::flows::Flows;
 use crate::request::turns::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;
-use crate::transport::body::Body;
 
 /// The data of one server.
 pub(crate) struct Shared {
@@ -41,6 +39,8 @@ pub(crate) struct Shared {
     pub(crate) lines: Arc<EventLines>,
     /// Cancelled when the server stops; watches then end.
     pub(crate) stop: CancellationToken,
+    /// The source of the ids of requests.
+    pub(crate) audit_ids: Random,
     /// The impersonation mode that each user used last.
     pub(crate) last_modes: access::impersonate::LastModes,
 }
@@ -55,13 +55,10 @@ pub(crate) struct Options {
     /// The Node whose Pods run in this process.
     pub(crate) node: Option<Arc<dyn Node>>,
     pub(crate) checks: Vec<(String, Check)>,
-    pub(crate) paths: Vec<(&'static str, GivenPath)>,
+    pub(crate) paths: Vec<GivenPath>,
     /// The metrics that `/metrics` returns, including those of the embedding program.
     pub(crate) metrics: metrics::Metrics,
 }
 
 /// A health check of one part of the process. Its error is logged, not sent to the client.
 pub(crate) type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
-
-/// Handler of a path that the embedding program added.
-pub(crate) type GivenPath = Arc<dyn Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync>;

@@ -13,7 +13,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use kube::Client;
 use machinery::status::Status;
-use serving::Body;
+use serving::{Body, PathRequest};
 
 /// The path at which the server says what is not confirmed.
 pub const CONTROLLERS_PATH: &str = "/controllers";
@@ -29,13 +29,13 @@ pub type Controllers = Arc<OnceLock<Arc<Startup>>>;
 type Answer = BoxFuture<'static, Result<Response<Body>, Status>>;
 
 /// Answers [`CONTROLLERS_PATH`].
-pub fn answer(controllers: Controllers) -> impl Fn() -> Answer + Send + Sync {
-    move || futures::future::ready(response(&report(&controllers))).boxed()
+pub fn answer(controllers: Controllers) -> impl Fn(PathRequest) -> Answer + Send + Sync {
+    move |_| futures::future::ready(response(&report(&controllers))).boxed()
 }
 
 /// Answers [`CONFIRMED_PATH`].
-pub fn held_answer(controllers: Controllers) -> impl Fn() -> Answer + Send + Sync {
-    move || {
+pub fn held_answer(controllers: Controllers) -> impl Fn(PathRequest) -> Answer + Send + Sync {
+    move |_| {
         let controllers = controllers.clone();
         async move {
             if let Some(startup) = controllers.get() {

@@ -7,6 +7,7 @@ use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
 use engine::network::Network;
 use engine::{Manager, Settings};
+use http::Method;
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::hash::fnv1a_64;
@@ -26,6 +27,9 @@ use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
 use crate::outside::Outside;
 use crate::{reboot, undo};
+
+/// The methods of paths that are only read.
+const GET: &[Method] = &[Method::GET];
 
 /// The dependencies on the outside.
 #[derive(Clone)]
@@ -106,10 +110,10 @@ impl Plane {
             .node(node)
             .connect(reboot::RESOURCE, reboot::Reboot(registry.clone()))
             .connect(undo::RESOURCE, undo::Undo { registry: registry.clone(), clock: doors.clock.clone() })
-            .path(backup::BACKUP_PATH, backup::backup_answer(store.clone(), doors.clock.clone()))
-            .path(backup::VERIFY_PATH, backup::verify_answer(store))
-            .path(confirmation::CONTROLLERS_PATH, confirmation::answer(controllers.clone()))
-            .path(confirmation::CONFIRMED_PATH, confirmation::held_answer(controllers.clone()))
+            .path(backup::BACKUP_PATH, GET, backup::backup_answer(store.clone(), doors.clock.clone()))
+            .path(backup::VERIFY_PATH, GET, backup::verify_answer(store))
+            .path(confirmation::CONTROLLERS_PATH, GET, confirmation::answer(controllers.clone()))
+            .path(confirmation::CONFIRMED_PATH, GET, confirmation::held_answer(controllers.clone()))
             .build();
         let plane = Self { registry, server, metrics, controllers, doors: doors.clone(), settings };
         let more: &'static [_] = if has_certificates { &certificates::MANIFESTS } else { &[] };

@@ -27,7 +27,7 @@ use crate::network::WorkloadClients;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::paused;
-use crate::queue::Queue;
+use crate::queue::{Cause, Queue};
 use crate::scope::Scope;
 
 /// Interval between two probes of a connected cluster.
@@ -195,9 +195,10 @@ impl ClusterCache {
     ) {
         let queue = queue.clone();
         self.0.listeners.lock().push(Arc::new(move |cluster, is_first| {
-            let requests = mapper(cluster).into_iter();
-            requests
-                .for_each(|request| if is_first { queue.add_expected(request) } else { queue.add(request) });
+            mapper(cluster).into_iter().for_each(|request| match is_first {
+                true => queue.add_expected(request, Cause::Connection),
+                false => queue.add(request, Cause::Connection),
+            });
         }));
     }
 
@@ -223,7 +224,7 @@ impl ClusterCache {
         self.0.registrations.lock().push(Arc::new(move |workload| {
             let objects = workload.objects_in::<K>(&scope);
             let (mapper, cluster) = (mapper.clone(), workload.cluster.clone());
-            objects.notify(&queue, move |change| mapper(&cluster, change));
+            objects.notify(&queue, &K::kind(&()), move |change| mapper(&cluster, change));
             async move { objects.wait_until_synced().await }.boxed()
         }));
     }

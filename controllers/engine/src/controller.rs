@@ -20,7 +20,7 @@ use crate::names;
 use crate::object::{Kind, NamespacedName, Request, label};
 use crate::objects::Objects;
 use crate::owners;
-use crate::queue::Queue;
+use crate::queue::{Cause, Queue};
 use crate::resync::{self, Names};
 
 /// When to reconcile an object again without an event. Only needed for a point in time, which no event
@@ -141,7 +141,7 @@ impl Controller {
         objects: &Objects<K>,
         mapper: impl Fn(&Change<K>) -> Vec<Request> + Send + Sync + 'static,
     ) -> Self {
-        objects.notify(&self.queue, mapper);
+        objects.notify(&self.queue, &K::kind(objects.dynamic_type()), mapper);
         let cache = objects.cache().clone();
         self.synced.push(async move { cache.wait_until_synced().await }.boxed());
         self
@@ -237,7 +237,8 @@ struct Task {
 async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
     let Task { name, manager, queue, failures, time_limit } = task;
     let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
-    let span = tracing::info_span!("reconcile", controller = name, object = %request);
+    let cause = queue.cause(&request).unwrap_or(Cause::Requeue);
+    let span = tracing::info_span!("reconcile", controller = name, object = %request, %cause);
     let reconcile = reconciler.reconcile(request.clone()).instrument(span);
     let reconcile = tokio::time::timeout(time_limit, reconcile);
     let too_long = |_| Err(Error::failed(format!("it took longer than {} s", time_limit.as_secs())));
@@ -255,7 +256,7 @@ async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
             queue.forget(&request);
             failures.forget(&request);
             if let Some(delay) = action.requeue_after {
-                queue.add_after(request.clone(), delay);
+                queue.add_after(request.clone(), delay, Cause::Requeue);
             }
             if action.requeue_after.is_some() { Outcome::RequeueAfter } else { Outcome::Success }
         }

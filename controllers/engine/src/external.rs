@@ -133,7 +133,7 @@ impl External {
             let objects = self.manager.dynamic(resource);
             if self.opened.lock().insert(key, objects.clone()).is_none() {
                 let (mapper, resource) = (self.mapper.clone(), resource.clone());
-                objects.notify(&self.queue, move |change| mapper(&resource, change));
+                objects.notify(&self.queue, &resource.kind.clone(), move |change| mapper(&resource, change));
             }
             objects.wait_until_synced().await;
             Ok(objects)

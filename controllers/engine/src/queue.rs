@@ -13,6 +13,10 @@ use tokio::time::Instant;
 
 use crate::Request;
 
+mod cause;
+
+pub use cause::Cause;
+
 /// Delay after the first error; it doubles with each further error.
 const BACK_OFF_BASE: Duration = Duration::from_millis(5);
 /// The longest delay between two attempts.
@@ -67,13 +71,21 @@ pub struct Load {
     pub longest: Duration,
 }
 
+/// A reconcile that runs.
+struct Running {
+    since: Instant,
+    cause: Cause,
+}
+
 #[derive(Default)]
 struct State {
     ready: VecDeque<Request>,
     /// The requests in `ready`, each with the time at which it was added.
     queued: BTreeMap<Request, Instant>,
-    /// The requests that are being reconciled, each with the start of its reconcile.
-    working: BTreeMap<Request, Instant>,
+    /// Why each request waits, now, for its time or for the end of its reconcile.
+    causes: BTreeMap<Request, Cause>,
+    /// The requests that are being reconciled.
+    working: BTreeMap<Request, Running>,
     again: BTreeSet<Request>,
     delayed: BTreeMap<(Instant, u64), Request>,
     due: BTreeMap<Request, (Instant, u64)>,
@@ -140,7 +152,8 @@ impl State {
         }
         self.started.insert(request.clone(), now);
         self.starts.push_back((now, request.clone()));
-        self.working.insert(request.clone(), now);
+        let cause = self.causes.remove(request).unwrap_or(Cause::Requeue);
+        self.working.insert(request.clone(), Running { since: now, cause });
     }
 
     /// Adds the delayed requests that are due. Returns the number of those that did not wait already.
@@ -191,8 +204,12 @@ impl Queue {
     }
 
     /// Requests a reconcile because of an event: now, or [`SPACING`] after the start of the last one.
-    pub fn add(&self, request: Request) {
-        let added = self.state.lock().add_spaced(request, self.clock.monotonic());
+    pub fn add(&self, request: Request, cause: Cause) {
+        let added = {
+            let mut state = self.state.lock();
+            state.causes.entry(request.clone()).or_insert(cause);
+            state.add_spaced(request, self.clock.monotonic())
+        };
         if matches!(added, Added::Ready | Added::Later) {
             self.metrics.adds.inc();
         }
@@ -202,9 +219,9 @@ impl Queue {
     }
 
     /// Like [`Queue::add`], and [`Queue::expected`] contains the request until it was reconciled.
-    pub(crate) fn add_expected(&self, request: Request) {
+    pub(crate) fn add_expected(&self, request: Request, cause: Cause) {
         self.state.lock().expected.insert(request.clone(), None);
-        self.add(request);
+        self.add(request, cause);
     }
 
     /// Records that the controller begins to reconcile.
@@ -240,12 +257,16 @@ impl Queue {
     }
 
     /// Requests a reconcile after `delay`, unless an earlier one is scheduled.
-    pub fn add_after(&self, request: Request, delay: Duration) {
+    pub fn add_after(&self, request: Request, delay: Duration, cause: Cause) {
         self.metrics.retries.inc();
         if delay.is_zero() {
-            return self.add(request);
+            return self.add(request, cause);
         }
-        self.state.lock().add_at(request, self.clock.monotonic() + delay);
+        {
+            let mut state = self.state.lock();
+            state.causes.entry(request.clone()).or_insert(cause);
+            state.add_at(request, self.clock.monotonic() + delay);
+        }
         self.changed.notify_one();
     }
 
@@ -258,7 +279,7 @@ impl Queue {
             *failures
         };
         let delay = back_off(failures);
-        self.add_after(request, delay);
+        self.add_after(request, delay, Cause::Retry);
         delay
     }
 
@@ -292,11 +313,16 @@ impl Queue {
         }
     }
 
+    /// Returns why an object is being reconciled.
+    pub(crate) fn cause(&self, request: &Request) -> Option<Cause> {
+        self.state.lock().working.get(request).map(|running| running.cause.clone())
+    }
+
     /// Marks the reconcile of an object as finished.
     pub fn done(&self, request: &Request) {
         let (now, mut state) = (self.clock.monotonic(), self.state.lock());
-        if let Some(since) = state.working.remove(request) {
-            self.metrics.worked.observe((now - since).as_secs_f64());
+        if let Some(running) = state.working.remove(request) {
+            self.metrics.worked.observe((now - running.since).as_secs_f64());
         }
         if !state.again.remove(request) {
             return;
@@ -316,7 +342,7 @@ impl Queue {
     /// Returns the current load.
     pub fn load(&self) -> Load {
         let (now, state) = (self.clock.monotonic(), self.state.lock());
-        let running = state.working.values().map(|since| now - *since);
+        let running = state.working.values().map(|running| now - running.since);
         Load {
             waiting: state.ready.len(),
             unfinished: running.clone().sum(),

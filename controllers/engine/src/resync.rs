@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::manager::Manager;
 use crate::object::Request;
-use crate::queue::Queue;
+use crate::queue::{Cause, Queue};
 
 /// Interval between two resyncs of a controller, as upstream's `--sync-period`.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
@@ -24,7 +24,7 @@ pub(crate) async fn run(manager: Manager, queue: Arc<Queue>, names: Names) {
         let wait = INTERVAL.mul_f64(1.0 - SPREAD + 2.0 * SPREAD * random.fraction());
         manager.clock().sleep(wait).await;
         for name in names() {
-            queue.add_after(name, INTERVAL.mul_f64(SPREAD * random.fraction()));
+            queue.add_after(name, INTERVAL.mul_f64(SPREAD * random.fraction()), Cause::Resync);
         }
     }
 }

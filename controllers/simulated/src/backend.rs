@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use engine::network::Listener;
+use engine::queue::Cause;
 use engine::{Error, Left, Manager, NamespacedName, Queue, Request, Result};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
@@ -98,7 +99,7 @@ impl Backend {
     /// Lets the controller of machines reconcile all machines of a cluster: they start the servers that its endpoint lacks.
     pub(crate) fn reconcile_machines(&self, cluster: &NamespacedName) {
         if let Some((queue, machines)) = self.0.machines.get() {
-            machines(cluster).into_iter().for_each(|request| queue.add(request));
+            machines(cluster).into_iter().for_each(|request| queue.add(request, Cause::Outside));
         }
     }
 

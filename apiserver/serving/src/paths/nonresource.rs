@@ -19,11 +19,8 @@ use crate::response::reply::Reply;
 use crate::shared::Shared;
 
 impl Shared {
-    /// Answers a request for a non-resource path, the one that was authorized. Request bodies are not read.
-    pub(crate) async fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
-        if let Some(reply) = self.given_path(path, parts).await {
-            return reply;
-        }
+    /// Answers a request for a non-resource path of the server itself, the one that was authorized. Request bodies are not read.
+    pub(crate) fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
         let known = self.only_get(path, parts).or_else(|| self.health(path, query));
         let answer = match known {
             Some(Ok(answer)) => answer,
@@ -35,20 +32,6 @@ impl Shared {
             None => Answer::page_not_found(),
         };
         answer.into()
-    }
-
-    /// Answers a path that the embedding program added; `None` for any other.
-    async fn given_path(&self, path: &str, parts: &Parts) -> Option<Reply> {
-        let (_, answer) = self.options.paths.iter().find(|(given, _)| *given == path)?;
-        let outcome = if parts.method == Method::GET {
-            answer().await
-        } else {
-            Err(Status::method_not_allowed("the server does not allow this method on the requested resource"))
-        };
-        Some(match outcome {
-            Ok(response) => Reply::Response(Box::new(response)),
-            Err(status) => Answer::error(&status, &parts.headers).into(),
-        })
     }
 
     /// Answers documents that can only be read.
@@ -132,7 +115,7 @@ impl Shared {
         if self.options.tokens.is_some() {
             paths.extend([DISCOVERY_PATH, JWKS_PATH].map(str::to_owned));
         }
-        paths.extend(self.options.paths.iter().map(|(path, _)| (*path).to_owned()));
+        paths.extend(self.options.paths.iter().map(|given| given.path.to_owned()));
         paths.sort();
         json!({ "paths": paths })
     }

@@ -7,6 +7,7 @@ use http::HeaderMap;
 use machinery::status::Status;
 
 use super::asked::Asked;
+use super::audit::AuditRecord;
 use super::verb::Verb;
 use crate::shared::Shared;
 
@@ -32,16 +33,17 @@ impl Shared {
     /// # Errors
     /// 400 for malformed impersonation headers, 403 if the impersonation or the request itself is not
     /// allowed.
-    pub(crate) fn admit(
+    pub(crate) fn admit<'a>(
         &self,
+        record: &'a AuditRecord,
         headers: &HeaderMap,
-        user: User,
+        user: &'a User,
         request: Request<'_>,
-    ) -> Result<User, Status> {
+    ) -> Result<&'a User, Status> {
         let authorizer = &*self.options.authorizer;
-        let other = impersonate::impersonate(&request.of(&user), headers, authorizer, &self.last_modes)?;
-        let user = other.unwrap_or(user);
-        match self.denial(&user, request) {
+        let other = impersonate::impersonate(&request.of(user), headers, authorizer, &self.last_modes)?;
+        let user = other.map_or(user, |other| record.served_for(other));
+        match self.denial(user, request) {
             None => Ok(user),
             Some(status) => Err(status),
         }
@@ -52,7 +54,7 @@ impl Shared {
     pub(crate) fn create_refusal(&self, asked: &Asked<'_>) -> Option<Status> {
         let (path, resource) = (asked.parts.uri.path(), asked.target.resource());
         let request = Request { verb: Verb::Create.as_str(), path, resource: Some(resource) };
-        self.denial(&asked.user, request)
+        self.denial(asked.user, request)
     }
 
     fn denial(&self, user: &User, request: Request<'_>) -> Option<Status> {

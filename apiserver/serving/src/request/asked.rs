@@ -12,7 +12,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) target: &'a Target<'a>,
     pub(crate) query: Query,
-    pub(crate) user: User,
+    pub(crate) user: &'a User,
     /// How work on many bytes is performed.
     pub(crate) aside: Aside,
 }

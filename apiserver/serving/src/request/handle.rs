@@ -7,10 +7,12 @@ use access::user::{ANONYMOUS, GROUP_MASTERS};
 use http::request::Parts;
 use http::{Method, Response};
 use machinery::status::Status;
+use tracing::Instrument as _;
 
 use super::admit::Request;
 use super::aside::aside;
 use super::asked::Asked;
+use super::audit::{Answered, AuditRecord};
 use super::flows::{Seat, too_many};
 use super::query::Query;
 use super::reached::limit_of;
@@ -24,17 +26,35 @@ use crate::shared::Shared;
 use crate::transport::body::Body;
 use crate::transport::connections::Presence;
 
+/// A request with what its path means, before anybody is identified.
+struct Incoming<'a> {
+    record: &'a AuditRecord,
+    parts: &'a Parts,
+    path: &'a str,
+    route: Option<&'a Route<'a>>,
+    verb: Verb,
+}
+
 impl Shared {
     /// Answers a request with this body.
-    pub(crate) async fn answer(self: &Arc<Self>, parts: Parts, body: RequestBody) -> Response<Body> {
+    pub(crate) async fn answer(
+        self: &Arc<Self>,
+        record: &AuditRecord,
+        parts: &Parts,
+        body: RequestBody,
+    ) -> Response<Body> {
         let started = self.clock.monotonic();
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = unescaped(parts.uri.path());
         let resource = path.as_deref().and_then(ResourcePath::parse);
         let verb = resource.map_or(Verb::Other, |resource| resource.verb(&parts.method, &query));
         let route = resource.map(|resource| self.route(resource, verb, &query));
+        let span = record.span(verb, parts, route.as_ref().and_then(Route::resource));
         let reply = match &path {
-            Some(path) => self.reply(&parts, path, route.as_ref(), query, verb, body).await,
+            Some(path) => {
+                let incoming = Incoming { record, parts, path, route: route.as_ref(), verb };
+                self.reply(incoming, query, body).instrument(span.clone()).await
+            }
             None => Ok(Answer::text(400, "400 Bad Request").into()),
         };
         let mut response = match reply {
@@ -47,31 +67,39 @@ impl Shared {
         }
         // Only served resources become label values; otherwise unauthenticated clients could create any
         // number of labels.
-        let labels = match &route {
-            Some(Route::Target(target)) => target.labels(),
-            _ => ("", "", ""),
+        let resource = match &route {
+            Some(Route::Target(target)) => Some(target.resource()),
+            _ => None,
         };
-        self.metrics.request(verb.as_str(), labels, response.status().as_u16(), started.elapsed());
+        let (code, elapsed) = (response.status().as_u16(), started.elapsed());
+        span.in_scope(|| self.answered(&Answered { record, verb, resource, code, elapsed }));
         response
+    }
+
+    /// Follows each answered request: counts it and logs it.
+    fn answered(&self, answered: &Answered<'_>) {
+        let resource = answered.resource.unwrap_or_default();
+        let labels = (resource.group, resource.resource, resource.subresource);
+        self.metrics.request(answered.verb.as_str(), labels, answered.code, answered.elapsed);
+        let (user, impersonated) = (answered.record.user(), answered.record.impersonated());
+        tracing::debug!(user, impersonated, code = answered.code, elapsed = ?answered.elapsed, "answered");
     }
 
     /// Authenticates, authorizes and handles a request. A path that its resource does not have is refused
     /// before authorization.
     async fn reply(
         self: &Arc<Self>,
-        parts: &Parts,
-        path: &str,
-        route: Option<&Route<'_>>,
+        incoming: Incoming<'_>,
         query: Query,
-        verb: Verb,
         body: RequestBody,
     ) -> Result<Reply, Status> {
+        let Incoming { record, parts, path, route, verb } = incoming;
         if verb != Verb::Watch {
             query.check_timeout()?;
         }
-        let user = self.options.authenticator.authenticate(parts)?;
+        let user = record.asked_by(self.options.authenticator.authenticate(parts)?);
         if let Some(presence) = parts.extensions.get::<Presence>() {
-            self.signed_in(presence, &user);
+            self.signed_in(presence, user);
         }
         let method = parts.method.as_str().to_ascii_lowercase();
         let (verb, resource) = match route {
@@ -80,14 +108,17 @@ impl Shared {
             Some(Route::Nowhere(missing)) => return Ok(missing.reply(&parts.headers)),
             None => (method.as_str(), None),
         };
-        let user = self.admit(&parts.headers, user, Request { verb, path, resource })?;
+        let user = self.admit(record, &parts.headers, user, Request { verb, path, resource })?;
         match route {
             Some(Route::Target(target)) => {
                 let aside = self.large.of_user(&user.name);
                 self.resource(Asked { parts, target, query, user, aside }, body).await
             }
             Some(Route::Unknown(unknown)) => self.no_such_resource(unknown),
-            Some(Route::Nowhere(_)) | None => Ok(self.other_path(parts, path, &query).await),
+            Some(Route::Nowhere(_)) | None => Ok(match self.given(path) {
+                Some(given) => self.answer_given(given, parts, user, body).await,
+                None => self.other_path(parts, path, &query),
+            }),
         }
     }
 
@@ -131,7 +162,7 @@ impl Shared {
 
     /// Waits for a seat. Watches last long, so they have seats of their own, for which no request waits.
     pub(crate) async fn seat(&self, asked: &Asked<'_>) -> Result<Option<Seat>, Status> {
-        let user = &asked.user;
+        let user = asked.user;
         let master = user.is_in(GROUP_MASTERS);
         let seat = match asked.target.verb() {
             Verb::Watch if master => return Ok(None),

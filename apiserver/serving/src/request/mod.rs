@@ -3,6 +3,7 @@
 pub(crate) mod admit;
 pub(crate) mod aside;
 pub(crate) mod asked;
+pub(crate) mod audit;
 pub(crate) mod flows;
 pub(crate) mod handle;
 pub(crate) mod input;

@@ -28,7 +28,7 @@ impl Shared {
             namespace: asked.target.namespace().to_owned(),
             name: asked.target.name().to_owned(),
             rest: asked.target.rest().to_owned(),
-            user: asked.user,
+            user: asked.user.clone(),
             parts: asked.parts.clone(),
             body,
         };

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends where something is missing")]
 
 mod access;
+mod audit;
 mod common;
 mod connection;
 mod connections;
@@ -9,6 +10,7 @@ mod documents;
 mod expiry;
 mod flows;
 mod forms;
+mod given;
 mod kinds;
 mod large;
 mod limits;

@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Limited};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::status::Status;
-use serving::Body;
+use serving::{Body, PathRequest};
 use store::{Page, Prefix, Store, Stored};
 use tokio::sync::mpsc;
 
@@ -37,8 +37,8 @@ const ERROR_BYTES: usize = 64 * 1024;
 pub fn backup_answer(
     store: Store,
     clock: Clock,
-) -> impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
-    move || {
+) -> impl Fn(PathRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
+    move |_| {
         let snapshot = store.list(&Prefix::all(), &Page::default());
         let header = Header::of(&snapshot, &clock);
         let answer = Pieces::begin(&header, snapshot.items.into()).map(|pieces| {
@@ -55,8 +55,8 @@ pub fn backup_answer(
 /// Answers [`VERIFY_PATH`] with the result of the store's verification.
 pub fn verify_answer(
     store: Store,
-) -> impl Fn() -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
-    move || {
+) -> impl Fn(PathRequest) -> BoxFuture<'static, Result<Response<Body>, Status>> + Send + Sync {
+    move |_| {
         let store = store.clone();
         async move {
             let verified = store.verify().await.map_err(|error| Status::internal(error.to_string()))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::queue::Cause;
 use engine::{Manager, Queue, Request, Workload};
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::Pod;
@@ -44,7 +45,7 @@ impl PodWatches {
         self.keep(request, || {
             manager.spawn(async move {
                 if let Ok(true) = tokio::time::timeout(WATCH_LIMIT, changes(&api, &node, &version)).await {
-                    queue.add_after(key, GATHERED);
+                    queue.add_after(key, GATHERED, Cause::Changed("Pod".into()));
                 }
             })
         });

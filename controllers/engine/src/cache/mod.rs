@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::object::{Kind, NamespacedName, Request};
-use crate::queue::Queue;
+use crate::queue::{Cause, Queue};
 
 pub(crate) use contents::{Contents, Object, Stored};
 pub(crate) use packed::{Decode, packed};
@@ -122,14 +122,17 @@ impl<K: Kind> Cache<K> {
         }));
     }
 
-    /// Adds the requests that `mapper` returns for each change to `queue`.
+    /// Adds the requests that `mapper` returns for each change to `queue`. `kind` is that of the objects.
     pub fn notify(
         &self,
         queue: &Arc<Queue>,
+        kind: &str,
         mapper: impl Fn(&Change<K>) -> Vec<Request> + Send + Sync + 'static,
     ) {
-        let queue = queue.clone();
-        self.subscribe(move |change| mapper(change).into_iter().for_each(|request| queue.add(request)));
+        let (queue, cause) = (queue.clone(), Cause::Changed(kind.into()));
+        self.subscribe(move |change| {
+            mapper(change).into_iter().for_each(|request| queue.add(request, cause.clone()));
+        });
     }
 
     /// Waits until the first list is in the cache.

@@ -4,14 +4,38 @@ fn request(name: &str) -> Request {
     Request::new("default", name)
 }
 
+fn event() -> Cause {
+    Cause::Changed("Machine".into())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_cause_is_the_first_event_since_the_reconcile_began() {
+    let queue = Queue::new(Clock::system(), QueueMetrics::default());
+    let one = request("one");
+    let mut causes = Vec::new();
+    queue.add(one.clone(), event());
+    queue.add(one.clone(), Cause::Connection);
+    for cause in [Some(Cause::Connection), Some(Cause::Outside), None] {
+        assert_eq!(queue.next().await, one);
+        causes.push(queue.cause(&one).unwrap().to_string());
+        cause.into_iter().for_each(|cause| queue.add(one.clone(), cause));
+        queue.done(&one);
+    }
+    assert_eq!(causes, ["Machine changed", "connection changed", "work outside of the API"]);
+    assert_eq!(queue.cause(&one), None);
+    queue.add_after_failure(one.clone());
+    assert_eq!(queue.next().await, one);
+    assert_eq!(queue.cause(&one), Some(Cause::Retry));
+}
+
 #[tokio::test(start_paused = true)]
 async fn each_object_once_and_never_twice_at_a_time() {
     let queue = Queue::new(Clock::system(), QueueMetrics::default());
-    queue.add(request("a"));
-    queue.add(request("a"));
-    queue.add(request("b"));
+    queue.add(request("a"), event());
+    queue.add(request("a"), event());
+    queue.add(request("b"), event());
     assert_eq!(queue.next().await, request("a"));
-    queue.add(request("a"));
+    queue.add(request("a"), event());
     assert_eq!(queue.next().await, request("b"));
     assert!(queue.is_empty(), "a is worked on and must wait");
     tokio::time::advance(Duration::from_secs(3)).await;
@@ -27,8 +51,8 @@ async fn delays_and_back_off() {
     let clock = Clock::system();
     let start = clock.monotonic();
     let queue = Queue::new(clock.clone(), QueueMetrics::default());
-    queue.add_after(request("late"), Duration::from_secs(9));
-    queue.add_after(request("late"), Duration::from_secs(3));
+    queue.add_after(request("late"), Duration::from_secs(9), Cause::Requeue);
+    queue.add_after(request("late"), Duration::from_secs(3), Cause::Requeue);
     assert_eq!(queue.next().await, request("late"));
     assert_eq!(clock.monotonic() - start, Duration::from_secs(3));
     queue.done(&request("late"));
@@ -43,7 +67,7 @@ async fn delays_and_back_off() {
 async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
     let clock = Clock::system();
     let queue = Queue::new(clock.clone(), QueueMetrics::default());
-    queue.add(request("bad"));
+    queue.add(request("bad"), event());
     let mut waited = Vec::new();
     let mut last = clock.monotonic();
     for _ in 0..12 {
@@ -51,14 +75,14 @@ async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
         waited.push((clock.monotonic() - last).as_millis());
         last = clock.monotonic();
         // The reconcile writes what failed, which is an event.
-        queue.add(request("bad"));
+        queue.add(request("bad"), event());
         queue.add_after_failure(request("bad"));
         queue.done(&request("bad"));
     }
     assert_eq!(waited, [0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
     // After a success, there is no delay but that of all events.
     assert_eq!(queue.next().await, request("bad"));
-    queue.add(request("bad"));
+    queue.add(request("bad"), event());
     queue.forget(&request("bad"));
     queue.done(&request("bad"));
     last = clock.monotonic();
@@ -73,13 +97,13 @@ async fn a_burst_of_events_is_reconciled_at_once_and_a_last_time() {
     let (first, mut waited) = (clock.monotonic(), Vec::new());
     for _ in 0..3 {
         for _ in 0..100 {
-            queue.add(request("one"));
-            queue.add(request("other"));
+            queue.add(request("one"), event());
+            queue.add(request("other"), event());
         }
         for _ in 0..2 {
             let request = queue.next().await;
             // The reconcile writes something.
-            queue.add(request.clone());
+            queue.add(request.clone(), event());
             queue.done(&request);
         }
         waited.push((clock.monotonic() - first).as_millis());
@@ -93,7 +117,7 @@ async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten()
     let queue = Queue::new(clock.clone(), QueueMetrics::default());
     for name in ["a", "b", "a", "a"] {
         let begin = clock.monotonic();
-        queue.add(request(name));
+        queue.add(request(name), event());
         assert_eq!(queue.next().await, request(name));
         queue.done(&request(name));
         assert_eq!(clock.monotonic(), begin, "{name}");
@@ -107,9 +131,9 @@ async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten()
 async fn what_was_there_at_the_beginning_is_expected_until_it_is_reconciled() {
     let queue = Queue::new(Clock::system(), QueueMetrics::default());
     let (first, second) = (Request::new("default", "first"), Request::new("default", "second"));
-    queue.add(first.clone());
+    queue.add(first.clone(), event());
     queue.begin();
-    queue.add(second.clone());
+    queue.add(second.clone(), event());
     assert_eq!(queue.expected(), [(first.clone(), None)]);
     assert_eq!(queue.next().await, first);
     assert!(!queue.tried(&first, Some("refused".to_owned())));
@@ -117,7 +141,7 @@ async fn what_was_there_at_the_beginning_is_expected_until_it_is_reconciled() {
     assert_eq!(queue.expected(), [(first.clone(), Some("refused".to_owned()))]);
     // An event during the reconcile: only the next one has seen it.
     assert_eq!(queue.next().await, second);
-    queue.add_expected(second.clone());
+    queue.add_expected(second.clone(), event());
     assert!(!queue.tried(&second, None));
     queue.done(&second);
     assert_eq!(queue.next().await, second);

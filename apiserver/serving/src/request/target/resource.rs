@@ -91,12 +91,6 @@ impl Target<'_> {
         }
     }
 
-    /// Returns the metric labels: group, plural, subresource.
-    pub(crate) fn labels(&self) -> (&str, &str, &str) {
-        let definition = &self.served.definition;
-        (&definition.group, &definition.plural, self.subresource())
-    }
-
     fn is_namespace(&self) -> bool {
         let definition = &self.served.definition;
         definition.group.is_empty() && definition.plural == "namespaces"

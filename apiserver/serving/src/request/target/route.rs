@@ -1,5 +1,6 @@
 //! Maps the path of a request to its target.
 
+use access::attributes::Resource;
 use machinery::status::Status;
 
 use super::missing::Missing;
@@ -19,6 +20,17 @@ pub(crate) enum Route<'p> {
     Unknown(Unknown<'p>),
     /// A path that its resource does not have.
     Nowhere(Missing),
+}
+
+impl Route<'_> {
+    /// Returns the resource that the path names, served or not.
+    pub(crate) fn resource(&self) -> Option<Resource<'_>> {
+        match self {
+            Self::Target(target) => Some(target.resource()),
+            Self::Unknown(unknown) => Some(unknown.resource()),
+            Self::Nowhere(_) => None,
+        }
+    }
 }
 
 impl Shared {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use engine::queue::Cause;
 use engine::{Manager, Queue, Request};
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
@@ -143,7 +144,7 @@ impl Tasks {
         let mut machines = self.0.machines.lock();
         let Some(entry) = machines.get_mut(uid).filter(|entry| entry.progress.said != text) else { return };
         text.clone_into(&mut entry.progress.said);
-        self.0.queue.add(entry.request.clone());
+        self.0.queue.add(entry.request.clone(), Cause::Outside);
     }
 
     fn ended(&self, uid: &str, step: Step, result: anyhow::Result<Done>) {
@@ -166,7 +167,7 @@ impl Tasks {
                 progress.failed = Some(Failed { step, error, again, times: times.saturating_add(1) });
             }
         }
-        self.0.queue.add(entry.request.clone());
+        self.0.queue.add(entry.request.clone(), Cause::Outside);
     }
 }
 
