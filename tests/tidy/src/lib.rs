@@ -9,5 +9,6 @@ pub mod edges;
 pub mod foreign;
 pub mod imports;
 pub mod limits;
+pub mod map;
 pub mod pages;
 pub mod sources;

@@ -1,4 +1,4 @@
-//! Checks the workspace against docs/ARCHITECTURE.md, and the pages against the workspace.
+//! Checks the workspace against docs/ARCHITECTURE.md and docs/architecture, and the pages against the workspace.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::BTreeSet;
@@ -74,25 +74,18 @@ fn dependencies_point_downwards() {
 
 #[test]
 fn the_map_names_every_crate_and_no_other_folder_stands_at_the_top() {
-    let map = std::fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("docs/ARCHITECTURE.md");
-    let mut missing = Vec::new();
-    let mut folders: Vec<String> =
-        ["apiserver", "controllers", "bootstrap", "tests"].map(str::to_owned).into();
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(root().join(&folder)).expect("a room").flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = format!("{folder}/{name}");
-            if entry.path().join("Cargo.toml").exists() {
-                // Crates of a wing are named with it.
-                let named = if folder.contains('/') { &path } else { &name };
-                if !map.contains(named.as_str()) {
-                    missing.push(format!("docs/ARCHITECTURE.md does not name {path}"));
-                }
-            } else if entry.path().is_dir() && !folder.contains('/') {
-                folders.push(path);
-            }
-        }
-    }
+    let map = read(&root().join("docs/ARCHITECTURE.md"));
+    let floors = std::fs::read_dir(root().join("docs/architecture")).expect("docs/architecture").flatten();
+    let floors: Vec<String> = floors.map(|entry| read(&entry.path())).collect();
+    let metadata = metadata(&["--no-deps", "--offline"]);
+    let members = metadata["packages"].as_array().expect("packages").iter();
+    let mut folders: Vec<String> = members
+        .map(|package| Path::new(package["manifest_path"].as_str().expect("a path")).with_file_name(""))
+        .map(|folder| folder.strip_prefix(root()).expect("below the root").display().to_string())
+        .map(|folder| folder.trim_end_matches('/').to_owned())
+        .collect();
+    folders.sort();
+    let mut missing = tidy::map::violations(&map, &folders, &floors);
     for entry in std::fs::read_dir(root()).expect("the root").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_dir() && !name.starts_with('.') && !TOP_FOLDERS.contains(&name.as_str()) {

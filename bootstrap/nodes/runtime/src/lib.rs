@@ -2,7 +2,7 @@
 //! [`Runtime`](system_containers::Runtime) without a container runtime: namespaces, overlayfs, control groups, and a bridge.
 //!
 //! A container outlives the server. Its parent is a supervisor ([`supervisor`]), this same program started again, which keeps its exit code and
-//! its console, and which every later server finds by files in the data directory. `docs/ARCHITECTURE.md` has the processes and their order.
+//! its console, and which every later server finds by files in the data directory. `docs/architecture/pods-and-nodes.md` has the processes and their order.
 //!
 //! Invariant: all mounts of a container are in its own namespace, and everything else that it needs of the machine has a name which is made of
 //! its record alone. So a server that ends at any step leaves nothing that [`Runtime::remove`](system_containers::Runtime::remove) does not find.
