@@ -1,5 +1,5 @@
-//! What a newcomer does first, in a terminal of 80 columns and 24 lines, with nothing but the README: its commands, without a network and
-//! with the address of a proxy that is dead; and files with nothing in them.
+//! What a newcomer does first, in a terminal of 80 columns and 24 lines, with nothing but the README and the page that it names first: their
+//! commands, without a network and with the address of a proxy that is dead; and files with nothing in them.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a test, which says why it skips")]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use test_terminal::Terminal;
 
 const SCREEN: (u16, u16) = (80, 24);
-/// How the README calls the program.
+/// How these pages call the program.
 const FROM_SOURCES: [&str; 2] = ["cargo run --release -q -- ", "cargo run --release -- "];
 /// The time within which a refusal comes that needs no network, with room for a busy machine. Without one, some took 101 s.
 const AT_ONCE: Duration = Duration::from_secs(30);
@@ -92,10 +92,10 @@ fn text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Returns the commands of the README's block of shell commands below a heading, for the program in the path.
-fn commands(heading: &str) -> Vec<String> {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let (_, section) = readme.split_once(&format!("\n## {heading}\n")).unwrap();
+/// Returns the commands of a page's block of shell commands below a heading, for the program in the path.
+fn commands(page: &str, heading: &str) -> Vec<String> {
+    let page = fs::read_to_string(root().join(page)).unwrap();
+    let (_, section) = page.split_once(&format!("\n## {heading}\n")).unwrap();
     let (_, block) = section.split_once("```sh\n").unwrap();
     let (block, _) = block.split_once("```").unwrap();
     let short = |line: &str| {
@@ -108,15 +108,16 @@ fn has(lines: &[String], start: &str) -> bool {
     lines.iter().any(|line| line.starts_with(start))
 }
 
-/// Brings up the cluster of the README, does what it says to try next, and starts the same once more.
+/// Brings up the cluster of the README, does what the page about it says to try next, and starts the same once more.
 fn follows_the_readme(newcomer: &Newcomer) {
-    let up = commands("Two commands").remove(0);
+    let up = commands("README.md", "One command").remove(0);
     let terminal = newcomer.terminal(&up);
     // The end of what it says, the whole tree and the footer fit the screen.
     let starts = ["All machines are there after", "✓ Cluster default/first", "Ctrl-C stops the server"];
     terminal.wait(|lines| starts.iter().all(|start| has(lines, start)));
     // A watch has no end of its own.
-    let next: Vec<String> = commands("What to try next").iter().map(|line| line.replace(" -w", "")).collect();
+    let next = commands("docs/tutorials/first-cluster.md", "What to try next");
+    let next: Vec<String> = next.iter().map(|line| line.replace(" -w", "")).collect();
     assert!(next.len() > 8 && next[0].starts_with("export KUBECONFIG="), "{next:?}");
     let output = newcomer.succeed(&format!("sh -euxc '{}'", next.join("\n").replace('\'', "'\\''")));
     assert!(output.contains("cluster.cluster.x-k8s.io \"first\" deleted"), "{output}");
