@@ -5,6 +5,9 @@ use std::collections::HashSet;
 /// Minimum length of a line to count as a repetition. Shorter lines, for example `---` or `end`, may repeat.
 const LINE_LENGTH_MIN: usize = 40;
 
+/// Maximum number of words beside the paths of a line that only refers to files, for example `Checked by:`.
+const REFERENCE_WORDS_MAX: usize = 2;
+
 /// File extensions that identify a path of the repository in a page.
 const ENDINGS: &[&str] = &[".rs", ".md", ".txt", ".toml", ".yaml", ".json"];
 
@@ -18,6 +21,7 @@ pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
         if !heads_a_table
             && line.trim().len() >= LINE_LENGTH_MIN
             && !is_table_rule(line)
+            && !is_reference(line)
             && !seen.insert(line.trim())
         {
             found.push(format!("{page}:{number}: this line stands in the page twice"));
@@ -68,7 +72,7 @@ pub fn links(text: &str) -> Vec<(usize, String)> {
 }
 
 /// Expands braces: `a/{b,c}.rs` becomes `a/b.rs` and `a/c.rs`.
-fn alternatives(path: &str) -> Vec<String> {
+pub fn alternatives(path: &str) -> Vec<String> {
     let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     match parts {
         Some((before, (inside, after))) => {
@@ -88,6 +92,19 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
+/// Whether a line has paths in backquotes, and no sentence beside them. One test may hold two promises.
+fn is_reference(line: &str) -> bool {
+    let (mut words, mut paths) = (0, 0);
+    for (position, part) in line.split('`').enumerate() {
+        if position % 2 == 0 {
+            words += part.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
+        } else {
+            paths += usize::from(part.contains('/'));
+        }
+    }
+    paths > 0 && words <= REFERENCE_WORDS_MAX
+}
+
 fn is_table_rule(line: &str) -> bool {
     line.chars().all(|c| "|-: ".contains(c))
 }
@@ -102,6 +119,10 @@ mod tests {
         assert_eq!(repeated_lines("p.md", &format!("{line}\n\n{line}\n")).len(), 1);
         assert!(repeated_lines("p.md", &format!("{line}\n```\n{line}\n```\n")).is_empty());
         assert!(repeated_lines("p.md", "short\nshort\n").is_empty());
+        let reference = "- Checked by: `store/tests/bounds.rs`, `store/tests/memory.rs`;";
+        assert!(repeated_lines("p.md", &format!("{reference}\n\n{reference}\n")).is_empty());
+        let sentence = "That is checked by `store/tests/bounds.rs` and others.";
+        assert_eq!(repeated_lines("p.md", &format!("{sentence}\n\n{sentence}\n")).len(), 1);
     }
 
     #[test]
