@@ -11,4 +11,5 @@ pub mod imports;
 pub mod limits;
 pub mod map;
 pub mod pages;
+pub mod references;
 pub mod sources;

@@ -113,10 +113,8 @@ fn the_api_server_knows_nothing_of_cluster_api() {
 /// there is never compiled.
 #[test]
 fn every_test_file_is_part_of_a_program() {
-    let listed =
-        Command::new("git").args(["ls-files", "*Cargo.toml"]).current_dir(root()).output().expect("git runs");
     let mut programs = 0;
-    for manifest in String::from_utf8_lossy(&listed.stdout).lines() {
+    for manifest in git_files("*Cargo.toml") {
         let manifest = root().join(manifest);
         let text = std::fs::read_to_string(&manifest).expect("a readable manifest");
         if !text.contains("autotests = false") {
@@ -185,12 +183,7 @@ fn has_example(source: &str) -> bool {
 
 /// All folders with their own manifest.
 fn crates() -> Vec<PathBuf> {
-    let listed = Command::new("git")
-        .args(["ls-files", "*/Cargo.toml"])
-        .current_dir(root())
-        .output()
-        .expect("git runs");
-    String::from_utf8_lossy(&listed.stdout).lines().map(|path| root().join(path).with_file_name("")).collect()
+    git_files("*/Cargo.toml").iter().map(|path| root().join(path).with_file_name("")).collect()
 }
 
 fn manifest(folder: &Path) -> toml::Table {
@@ -270,8 +263,6 @@ fn no_feature_is_used_by_tests_alone() {
 
 #[test]
 fn pages_name_what_is_there_and_say_it_once() {
-    let listed =
-        Command::new("git").args(["ls-files", "*.md"]).current_dir(root()).output().expect("git runs");
     let crates = crates();
     // In a page, the path of a crate's file begins with the crate's last folder, for example
     // `store/tests/bounds.rs`.
@@ -279,7 +270,7 @@ fn pages_name_what_is_there_and_say_it_once() {
         crates.iter().filter(|folder| folder.file_name().is_some_and(|last| last == name)).collect::<Vec<_>>()
     };
     let mut found = Vec::new();
-    for page in String::from_utf8_lossy(&listed.stdout).lines() {
+    for page in &git_files("*.md") {
         let text = read(&root().join(page));
         found.extend(tidy::pages::repeated_lines(page, &text));
         let is_folder = |name: &str| TOP_FOLDERS.contains(&name) || !crates_of(name).is_empty();
@@ -293,7 +284,8 @@ fn pages_name_what_is_there_and_say_it_once() {
             }
         }
         // A test includes tests/conformance/clients.md in docs/conformance.md.
-        let stands_in = if page == "tests/conformance/clients.md" { "docs/conformance.md" } else { page };
+        let stands_in =
+            if page == "tests/conformance/clients.md" { "docs/conformance.md" } else { page.as_str() };
         let folder = root().join(stands_in).with_file_name("");
         for (line, target) in tidy::pages::links(&text) {
             if !folder.join(&target).exists() {
@@ -302,6 +294,61 @@ fn pages_name_what_is_there_and_say_it_once() {
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The pages that say which test holds a promise or a rule.
+const PAGES_OF_TESTS: &[&str] = &["docs/RELIABILITY.md", "docs/controllers.md"];
+
+#[test]
+fn pages_name_sources_and_tests_that_exist() {
+    let crates = crates();
+    let mut found = Vec::new();
+    for page in &git_files("*.md") {
+        let text = read(&root().join(page));
+        let is_of_tests = PAGES_OF_TESTS.contains(&page.as_str());
+        for reference in tidy::references::of(&text) {
+            let place = format!("{page}:{}", reference.line);
+            let files: Vec<PathBuf> = tidy::pages::alternatives(&reference.path)
+                .iter()
+                .flat_map(|path| files_of(path, &crates))
+                .collect();
+            let texts: Vec<String> = files.iter().map(|file| read(file)).collect();
+            if files.is_empty() && is_of_tests {
+                found.push(format!("{place}: {} does not exist", reference.path));
+            }
+            // In other pages a single word behind a path is a word.
+            let counts = |name: &&String| is_of_tests || name.contains('_');
+            for name in reference.functions.iter().filter(counts).filter(|_| !files.is_empty()) {
+                let has =
+                    if is_of_tests { tidy::references::has_test } else { tidy::references::has_function };
+                if !texts.iter().any(|text| has(text, name)) {
+                    found.push(format!("{place}: {} has no test {name}", reference.path));
+                }
+            }
+        }
+        if is_of_tests {
+            let alone = tidy::references::without_a_path(&text);
+            found.extend(
+                alone.into_iter().map(|(line, name)| format!("{page}:{line}: {name} stands behind no path")),
+            );
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The Rust files that a path of a page may mean: below the root, or below a crate with the name of its first part.
+fn files_of(path: &str, crates: &[PathBuf]) -> Vec<PathBuf> {
+    let (first, rest) = path.split_once('/').expect("a path");
+    let of_crates = crates.iter().filter(|folder| folder.file_name().is_some_and(|last| last == first));
+    let below = of_crates.flat_map(|folder| [folder.join(rest), folder.join("src").join(rest)]);
+    std::iter::once(root().join(path)).chain(below).filter(|file| file.is_file()).collect()
+}
+
+/// The files of the repository that match a pattern.
+fn git_files(pattern: &str) -> Vec<String> {
+    let listed =
+        Command::new("git").args(["ls-files", pattern]).current_dir(root()).output().expect("git runs");
+    String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
 }
 
 #[test]
