@@ -8,6 +8,12 @@ const LINE_LENGTH_MIN: usize = 40;
 /// Maximum number of words beside the paths of a line that only refers to files, for example `Checked by:`.
 const REFERENCE_WORDS_MAX: usize = 2;
 
+/// Maximum number of columns of prose.
+const PROSE_COLUMNS_MAX: usize = 100;
+
+/// Maximum number of columns of a row in a table: what a wide terminal can show.
+const ROW_COLUMNS_MAX: usize = 120;
+
 /// File extensions that identify a path of the repository in a page.
 const ENDINGS: &[&str] = &[".rs", ".md", ".txt", ".toml", ".yaml", ".json"];
 
@@ -25,6 +31,21 @@ pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
             && !seen.insert(line.trim())
         {
             found.push(format!("{page}:{number}: this line stands in the page twice"));
+        }
+    }
+    found
+}
+
+/// The lines that are too long to be read, or compared, in a terminal. A word or a quotation cannot be broken.
+pub fn long_lines(page: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, line) in prose(text) {
+        let (columns, max) =
+            (line.chars().count(), if line.starts_with('|') { ROW_COLUMNS_MAX } else { PROSE_COLUMNS_MAX });
+        let begin = line.trim_start().trim_start_matches("- ");
+        let breaks = begin.split('`').step_by(2).any(|part| part.contains(' '));
+        if columns > max && breaks && !begin.starts_with("![") {
+            found.push(format!("{page}:{number}: {columns} columns, more than {max}"));
         }
     }
     found
@@ -123,6 +144,17 @@ mod tests {
         assert!(repeated_lines("p.md", &format!("{reference}\n\n{reference}\n")).is_empty());
         let sentence = "That is checked by `store/tests/bounds.rs` and others.";
         assert_eq!(repeated_lines("p.md", &format!("{sentence}\n\n{sentence}\n")).len(), 1);
+    }
+
+    #[test]
+    fn lines_fit_a_terminal() {
+        let long = |text: String| long_lines("p.md", &text).len();
+        let (short, word) = ("a ".repeat(PROSE_COLUMNS_MAX / 2), "a".repeat(PROSE_COLUMNS_MAX + 1));
+        assert_eq!(long(format!("{short}\n{short}a\n```\n{short}a\n```\n")), 1);
+        assert_eq!(long(format!("- `{short}a`.\n{word}\n![{short}](a.svg)\n")), 0);
+        let row = |columns: usize| format!("|{}|\n", " ".repeat(columns - 2));
+        assert_eq!(long(row(ROW_COLUMNS_MAX)), 0);
+        assert_eq!(long(row(ROW_COLUMNS_MAX + 1)), 1);
     }
 
     #[test]

@@ -296,6 +296,30 @@ fn pages_name_what_is_there_and_say_it_once() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The pages, and the folder of pages, that somebody reads in a terminal, or compares line by line.
+const PAGES_IN_COLUMNS: &[&str] = &[
+    "README.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "docs/ARCHITECTURE.md",
+    "docs/RELIABILITY.md",
+    "docs/architecture/",
+    "docs/commands.md",
+];
+
+#[test]
+fn pages_fit_a_terminal() {
+    let pages = git_files("*.md");
+    let chosen: Vec<&String> =
+        pages.iter().filter(|page| PAGES_IN_COLUMNS.iter().any(|name| page.starts_with(name))).collect();
+    assert!(chosen.len() > PAGES_IN_COLUMNS.len(), "{chosen:?}");
+    let found: Vec<String> = chosen
+        .into_iter()
+        .flat_map(|page| tidy::pages::long_lines(page, &read(&root().join(page))))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// The pages that say which test holds a promise or a rule.
 const PAGES_OF_TESTS: &[&str] = &["docs/RELIABILITY.md", "docs/controllers.md"];
 
