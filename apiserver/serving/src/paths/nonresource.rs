@@ -2,23 +2,63 @@
 
 use std::sync::Arc;
 
+use access::User;
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
 use http::header::{ACCEPT, CACHE_CONTROL};
 use http::request::Parts;
-use http::{HeaderValue, Method};
+use http::{HeaderValue, Method, Response};
 use machinery::status::Status;
 use registry::limits::ASIDE_FROM_BYTES;
 use serde_json::{Value, json};
 
 use crate::options::VersionInfo;
+use crate::paths::given::{GivenPath, PathRequest};
 use crate::request::aside::aside;
 use crate::request::query::Query;
+use crate::request::read_body::RequestBody;
 use crate::response::answer::Answer;
 use crate::response::negotiate::{Media, meets, no_representation};
 use crate::response::reply::Reply;
 use crate::shared::Shared;
+use crate::transport::body::Body;
 
 impl Shared {
+    /// Returns what the embedding program answers to requests for a path: the most specific of its paths.
+    pub(crate) fn given(&self, path: &str) -> Option<&GivenPath> {
+        let given = self.options.paths.iter().filter(|given| given.matches(path));
+        given.max_by_key(|given| given.path.len())
+    }
+
+    /// Answers a request for a path of the embedding program.
+    pub(crate) async fn answer_given(
+        &self,
+        given: &GivenPath,
+        parts: &Parts,
+        user: &User,
+        body: RequestBody,
+    ) -> Reply {
+        match self.handled(given, parts, user, body).await {
+            Ok(response) => Reply::Response(Box::new(response)),
+            Err(status) => Answer::error(&status, &parts.headers).into(),
+        }
+    }
+
+    async fn handled(
+        &self,
+        given: &GivenPath,
+        parts: &Parts,
+        user: &User,
+        body: RequestBody,
+    ) -> Result<Response<Body>, Status> {
+        if !given.methods.contains(&parts.method) {
+            let message = "the server does not allow this method on the requested resource";
+            return Err(Status::method_not_allowed(message));
+        }
+        let body = self.read(body).await?;
+        let (method, uri, headers) = (parts.method.clone(), parts.uri.clone(), parts.headers.clone());
+        (given.handler)(PathRequest { method, uri, headers, user: user.clone(), body }).await
+    }
+
     /// Answers a request for a non-resource path of the server itself, the one that was authorized. Request bodies are not read.
     pub(crate) fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
         let known = self.only_get(path, parts).or_else(|| self.health(path, query));
