@@ -30,6 +30,18 @@ pub enum EngineError {
         /// The permission bits of the directory.
         mode: u32,
     },
+    /// The data directory has the content of another engine than the chosen one.
+    #[error(
+        "{content} was written by the engine {found}; choose {found} instead of {chosen}, or another directory with --data-dir"
+    )]
+    OtherEngine {
+        /// The file or folder of the other engine.
+        content: String,
+        /// The name of the engine that wrote it.
+        found: &'static str,
+        /// The name of the chosen engine.
+        chosen: &'static str,
+    },
     /// A newer version of this program wrote the file.
     #[error(
         "{file} has storage format {found}, this version of firstlight reads up to format {supported}; use a newer firstlight"

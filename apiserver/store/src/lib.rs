@@ -36,6 +36,7 @@ pub use engine::{
     embedded::{Disk, Embedded},
     faulty::{Fault, Faulty},
     gate::{Gate, Gated},
+    kind::EngineKind,
     memory::Memory,
 };
 pub use error::{CommitError, EngineError, HistoryError, WatchEnd};

@@ -56,7 +56,18 @@ impl Store {
         clock: Clock,
         limits: HistoryLimits,
     ) -> Result<Self, EngineError> {
-        let engine: Arc<dyn Engine> = Arc::new(engine);
+        Self::open_engine(Arc::new(engine), clock, limits).await
+    }
+
+    /// Like [`Store::open_with`], for an engine that [`EngineKind::open`](crate::EngineKind::open) has chosen.
+    ///
+    /// # Errors
+    /// As for [`Store::open`].
+    pub async fn open_engine(
+        engine: Arc<dyn Engine>,
+        clock: Clock,
+        limits: HistoryLimits,
+    ) -> Result<Self, EngineError> {
         let blocking = engine.blocking();
         let loaded = read_all(engine.clone(), blocking).await?;
         let state = replay(&*engine, loaded, limits)?;

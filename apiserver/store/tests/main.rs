@@ -6,4 +6,5 @@ mod disk;
 mod flips;
 mod full;
 mod groups;
+mod kinds;
 mod model;

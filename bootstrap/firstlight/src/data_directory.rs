@@ -158,12 +158,11 @@ impl DataDirectory {
         }
     }
 
-    /// Fails if a store that existed is missing: an empty store in its place would look as if no object had ever been stored.
+    /// Fails if a store that existed is missing, whose content is `store`: an empty store in its place would look as if no object had ever been stored.
     ///
     /// # Errors
     /// The store is missing; the message says how to recover.
-    pub fn refuse_lost_store(&self) -> Result<()> {
-        let store = self.0.join("store.redb");
+    pub fn refuse_lost_store(&self, store: &Path) -> Result<()> {
         ensure!(
             store.exists() || !self.store_mark().exists(),
             "{} is gone, although {} has the keys of its server: put it back, or restore a backup with `firstlight restore FILE --replace`. \

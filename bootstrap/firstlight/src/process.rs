@@ -10,7 +10,7 @@ use kubelet::Kubelet;
 use machinery::clock::Clock;
 use serving::Listener;
 use serving::Tls;
-use store::{Embedded, HistoryLimits, Memory, Store};
+use store::{HistoryLimits, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -24,7 +24,7 @@ use crate::merge_kubeconfig;
 use crate::netboot::{self, BareMetal};
 use crate::nodes;
 use crate::open_files;
-use crate::options::server::{ServerOptions, StoreChoice};
+use crate::options::server::ServerOptions;
 use crate::plane::Plane;
 use crate::pods;
 use crate::providers;
@@ -271,22 +271,19 @@ async fn open_store(
     options: &ServerOptions,
     clock: &Clock,
 ) -> Result<Store> {
-    let quota = options.quota_backend_bytes;
-    match options.store {
-        StoreChoice::Embedded => {
-            directory.refuse_lost_store()?;
-            let opened = tokio::task::spawn_blocking(move || Embedded::open(&lock)).await;
-            let embedded = opened.context("the store could not be opened")??;
-            let limits = HistoryLimits { quota, ..HistoryLimits::default() };
-            let store = Store::open_with(embedded, clock.clone(), limits).await?;
-            directory.remember_store();
-            Ok(store)
-        }
-        StoreChoice::Memory => {
-            let limits = HistoryLimits { quota, ..HistoryLimits::in_memory() };
-            Ok(Store::open_with(Memory::default(), clock.clone(), limits).await?)
-        }
+    let kind = options.store.engine();
+    let content = kind.content(directory.path());
+    if let Some(content) = &content {
+        directory.refuse_lost_store(content)?;
     }
+    let opened = tokio::task::spawn_blocking(move || kind.open(&lock)).await;
+    let engine = opened.context("the store could not be opened")??;
+    let limits = HistoryLimits { quota: options.quota_backend_bytes, ..kind.limits() };
+    let store = Store::open_engine(engine, clock.clone(), limits).await?;
+    if content.is_some() {
+        directory.remember_store();
+    }
+    Ok(store)
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener> {

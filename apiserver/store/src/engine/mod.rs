@@ -8,6 +8,7 @@
 pub(crate) mod embedded;
 pub(crate) mod faulty;
 pub(crate) mod gate;
+pub(crate) mod kind;
 pub(crate) mod memory;
 pub(crate) mod row;
 #[cfg(feature = "sled")]

@@ -20,7 +20,7 @@ use crate::directory::{DataDirectory, failed};
 use crate::error::EngineError;
 use crate::revision::Revision;
 
-const DIRECTORY: &str = "store.sled";
+pub(super) const DIRECTORY: &str = "store.sled";
 /// A new store is prepared under this name, so that a crash never leaves an incomplete store under the real name.
 const NEW_DIRECTORY: &str = "store.sled.new";
 /// The file in sled's directory that contains its data.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
-use store::{Batch, Change, ChangeKind, Embedded, Engine, Revision, Store, Stored};
+use store::{Batch, Change, ChangeKind, EngineKind, Revision, Store, Stored};
 
 use super::format::Header;
 use super::read::{Reader, Record};
@@ -18,6 +18,8 @@ use crate::data_directory::{DataDirectory, write_private};
 /// original. A client that has seen one of the lost revisions gets 410 and must list again, instead of continuing in a different
 /// history.
 pub const REVISION_GAP: u64 = 1_000_000_000;
+/// The engine of a restored store.
+const ENGINE: EngineKind = EngineKind::Embedded;
 /// The number of objects that are written with one sync.
 const BATCH_OBJECTS: usize = 2_000;
 /// The name of the file for a backup from standard input, until it is known to be complete.
@@ -198,7 +200,7 @@ fn fill(staging: &Staging, file: &Path, clock: &Clock) -> Result<(Header, Revisi
     let header = reader.header().clone();
     let directory = DataDirectory::locate(Some(&staging.path))?;
     directory.create()?;
-    let engine = Embedded::open(&staging.lock)?;
+    let engine = ENGINE.open(&staging.lock)?;
     let time = clock.now().timestamp();
     let mut changes = Vec::new();
     while let Some(record) = reader.next()? {
@@ -234,7 +236,7 @@ fn change(object: Stored, time: i64) -> Change {
 /// Opens the restored store as a server would, and checks its object count and revision.
 async fn check(staging: &Staging, header: &Header, revision: Revision, clock: &Clock) -> Result<()> {
     let lock = staging.lock.clone();
-    let store = Store::open(Embedded::open(&lock)?, clock.clone()).await?;
+    let store = Store::open_engine(ENGINE.open(&lock)?, clock.clone(), ENGINE.limits()).await?;
     if (store.object_count(), store.revision()) != (header.objects, revision) {
         bail!("{} does not read back as it was written; check the disk", staging.path.display());
     }

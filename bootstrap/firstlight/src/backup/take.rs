@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use machinery::clock::Clock;
-use store::{Embedded, EngineError, Page, Prefix, Store, Stored};
+use store::{EngineError, EngineKind, Page, Prefix, Store, Stored};
 
 use super::destination::Destination;
 use super::files;
@@ -40,13 +40,14 @@ pub(super) async fn open(directory: &DataDirectory, clock: &Clock) -> Result<Ope
         }
         Err(error) => return Err(error.into()),
     };
-    ensure!(
-        path.join("store.redb").exists(),
-        "{} holds no store: its server kept everything in memory, or was never started",
-        path.display()
-    );
-    let embedded = tokio::task::spawn_blocking(move || Embedded::open(&lock)).await??;
-    Ok(Opened::Stopped(Store::open(embedded, clock.clone()).await?))
+    let kind = EngineKind::of(path).with_context(|| {
+        format!(
+            "{} holds no store: its server kept everything in memory, or was never started",
+            path.display()
+        )
+    })?;
+    let engine = tokio::task::spawn_blocking(move || kind.open(&lock)).await??;
+    Ok(Opened::Stopped(Store::open_engine(engine, clock.clone(), kind.limits()).await?))
 }
 
 /// Writes a backup of a data directory to `file`; `-` is standard output.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use schemas::admission::Features;
+use store::EngineKind;
 
 use super::address::parse_listen;
 use super::features::variable;
@@ -111,8 +112,23 @@ fn parse_name(text: &str) -> Result<String, String> {
 pub enum StoreChoice {
     /// In the data directory; survives a crash and a power cut
     Embedded,
+    /// In the data directory, with sled instead of redb
+    #[cfg(feature = "sled")]
+    Sled,
     /// In memory; gone when the process ends
     Memory,
+}
+
+impl StoreChoice {
+    /// Returns the engine of the store.
+    pub fn engine(self) -> EngineKind {
+        match self {
+            Self::Embedded => EngineKind::Embedded,
+            #[cfg(feature = "sled")]
+            Self::Sled => EngineKind::Sled,
+            Self::Memory => EngineKind::Memory,
+        }
+    }
 }
 
 /// The separations of the processes of providers from this machine.

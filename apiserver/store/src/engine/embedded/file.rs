@@ -16,7 +16,8 @@ use crate::directory::{DataDirectory, failed, private_file};
 use crate::engine::row::FORMAT;
 use crate::error::EngineError;
 
-const FILE: &str = "store.redb";
+/// The name of the store in a data directory.
+pub(in crate::engine) const FILE: &str = "store.redb";
 /// A new file is prepared under this name, so that a crash never leaves an incomplete store under the real name.
 const NEW_FILE: &str = "store.redb.new";
 

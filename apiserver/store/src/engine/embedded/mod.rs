@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 pub use door::Disk;
+pub(super) use file::FILE;
 
 use self::check::Header;
 use self::damage::{cannot, damaged, guarded};
