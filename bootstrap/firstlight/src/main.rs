@@ -21,6 +21,7 @@ use firstlight::signals::Interrupted;
 
 /// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
 /// much freed memory it keeps.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

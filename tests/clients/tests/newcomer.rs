@@ -16,7 +16,7 @@ use test_terminal::Terminal;
 
 const SCREEN: (u16, u16) = (80, 24);
 /// How these pages call the program.
-const FROM_SOURCES: [&str; 2] = ["cargo run --profile first -q -- ", "cargo run --release -- "];
+const FROM_SOURCES: [&str; 2] = ["cargo -q first ", "cargo first "];
 /// The time within which a refusal comes that needs no network, with room for a busy machine. Without one, some took 101 s.
 const AT_ONCE: Duration = Duration::from_secs(30);
 /// The longest time of a command.

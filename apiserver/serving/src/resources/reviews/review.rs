@@ -55,9 +55,9 @@ impl Shared {
         let (authorizer, authenticator) = (&*self.options.authorizer, &*self.options.authenticator);
         match served.definition.kind.as_str() {
             "TokenReview" => who::token_review(authenticator, object),
-            "SelfSubjectReview" => Ok(who::self_review(served, &asked.user, self.clock.now())),
-            "SelfSubjectRulesReview" => access::rules_review(authorizer, served, &asked.user, &object),
-            kind => access::access_review(authorizer, kind, &asked.user, object),
+            "SelfSubjectReview" => Ok(who::self_review(served, asked.user, self.clock.now())),
+            "SelfSubjectRulesReview" => access::rules_review(authorizer, served, asked.user, &object),
+            kind => access::access_review(authorizer, kind, asked.user, object),
         }
     }
 }
