@@ -6,7 +6,9 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
-use files::{append, lock, make_folder, publish, publish_folder, replace, try_lock, try_lock_shared, write};
+use files::{
+    append, lock, make_folder, open, publish, publish_folder, replace, try_lock, try_lock_shared, write,
+};
 
 #[test]
 fn a_file_is_replaced_whole_and_has_its_permissions() {
@@ -79,4 +81,29 @@ fn a_lock_is_that_of_its_path_until_its_file_is_closed() {
     fs::remove_file(&path).unwrap();
     assert!(try_lock(&path).unwrap().is_some(), "another file, of which nobody has the lock");
     drop(removed);
+}
+
+/// Each would keep whoever reads it waiting for ever.
+#[test]
+fn only_regular_files_are_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        at("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    fs::write(at("file"), "content").unwrap();
+    std::os::unix::fs::symlink("file", at("link")).unwrap();
+    for name in ["file", "link"] {
+        assert_eq!(std::io::read_to_string(open(&at(name)).unwrap()).unwrap(), "content");
+    }
+    let refused = |path: &std::path::Path| open(path).unwrap_err().to_string();
+    assert_eq!(refused(&at("pipe")), "it is a named pipe and no regular file");
+    assert_eq!(refused(folder.path()), "it is a folder and no regular file");
+    assert_eq!(refused(std::path::Path::new("/dev/zero")), "it is a device and no regular file");
+    assert_eq!(open(&at("nothing")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
 }

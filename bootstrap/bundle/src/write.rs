@@ -1,7 +1,6 @@
 //! Creates and extends bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -138,9 +137,8 @@ fn write_files(
         for file in new.iter().filter(|file| file.kind == kind) {
             let title = file.checked_title()?;
             let cannot = || format!("cannot read {}", file.path.display());
-            let content = File::open(&file.path).with_context(cannot)?;
+            let content = ::files::open(&file.path).with_context(cannot)?;
             let found = content.metadata().with_context(cannot)?;
-            ensure!(found.is_file(), "{} is no file", file.path.display());
             let digest = writer.file(found.len(), content).with_context(cannot)?;
             lines.push(format!("{} {title} {digest}", kind.name()));
             files.insert(title.clone(), files::describe(kind, &title, digest, found.len()));

@@ -104,8 +104,13 @@ async fn another_network_of_pods_is_a_resource_set() {
         let refused = generate(folder, &["--cni", name]).await.unwrap_err();
         assert!(refused.contains(name), "{refused}");
     }
-    let refused = generate(folder, &["--cni", "/dev/zero"]).await.unwrap_err();
-    assert!(refused.contains("\"/dev/zero\" has more than"), "{refused}");
+    let pipe = folder.join("pipe");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    for (name, kind) in [("/dev/zero", "a device"), ("pipe", "a named pipe")] {
+        let refused = generate(folder, &["--cni", name]).await.unwrap_err();
+        assert!(refused.contains(&format!("--cni: {name}: it is {kind} and no regular file")), "{refused}");
+    }
     std::fs::write(folder.join("large.yaml"), "a".repeat(2_000_000)).unwrap();
     let refused = generate(folder, &["--cni", "large.yaml"]).await.unwrap_err();
     assert!(refused.contains("has 2000000 bytes"), "{refused}");

@@ -39,7 +39,7 @@ impl Bundle {
     }
 
     fn read(path: &Path) -> Result<Self> {
-        let file = File::open(path).context("it cannot be opened")?;
+        let file = ::files::open(path).context("it cannot be opened")?;
         let length = file.metadata().context("it cannot be read")?.len();
         let trailer_at = length.checked_sub(3 * BLOCK).context("it is too short for a bundle")?;
         let mut end = [0; 3 * BLOCK as usize];

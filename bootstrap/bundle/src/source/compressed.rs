@@ -18,7 +18,7 @@ const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// # Errors
 /// It cannot be read or decompressed, or expands too much.
 pub(super) fn plain(path: &Path, scratch: &Path) -> Result<File> {
-    let file = File::open(path).context("cannot be opened")?;
+    let file = files::open(path).context("cannot be opened")?;
     let size = file.metadata().context("cannot be read")?.len();
     let mut magic = [0; 4];
     let count = file.read_at(&mut magic, 0).context("cannot be read")?;

@@ -61,9 +61,8 @@ impl Source {
             Kind::Folder(root) => {
                 let Ok(path) = root.join(&name).canonicalize() else { return Ok(None) };
                 ensure!(path.starts_with(root), "{name}: the link leads out of the folder");
-                let file = File::open(&path).with_context(|| format!("{name}: cannot be opened"))?;
+                let file = files::open(&path).with_context(|| format!("{name}: cannot be opened"))?;
                 let found = file.metadata().with_context(|| format!("{name}: cannot be read"))?;
-                ensure!(found.is_file(), "{name}: is no file");
                 Ok(Some(Section::new(Arc::new(file), 0, found.len())))
             }
             Kind::Archive { file, entries } => {

@@ -1,13 +1,14 @@
 //! Where an image is looked for, in which order, and how often.
 
 use std::fs;
+use std::time::Duration;
 
 use bundle::Digest;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 use system_containers::Images;
 use test_registry::Registry;
 
-use super::world::{Machine, config, layer, layout, node};
+use super::world::{Machine, config, layer, layout, node, pipe};
 
 fn put(registry: &Registry, tag: &str) -> Digest {
     let layer = layer(&node());
@@ -75,6 +76,22 @@ async fn an_image_that_is_nowhere_is_looked_for_everywhere() {
     assert!(error.contains("is no name of an image"), "{error}");
     let Err(error) = machine.images.archive(&name).await else { panic!("it is nowhere") };
     assert!(format!("{error:#}").contains("--container-images"), "{error:#}");
+}
+
+/// Whoever opens a named pipe waits until somebody writes to it.
+#[tokio::test]
+async fn a_named_pipe_among_the_archives_is_told_and_passed() {
+    let machine = Machine::new();
+    pipe(&machine.local().join("first"));
+    let looked = tokio::time::timeout(Duration::from_secs(60), machine.find("localhost:1/node:v1.36.3"));
+    let error = looked.await.unwrap().unwrap_err();
+    assert!(
+        error.contains("local/first: cannot be opened: it is a named pipe and no regular file"),
+        "{error}"
+    );
+    let layer = layer(&node());
+    layout(&machine.local().join("node"), "docker.io/kindest/node:v1.36.3", &config(&layer), &layer);
+    machine.find("kindest/node:v1.36.3").await.unwrap();
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use node_images::{ImagesAt, Recipe, make};
 use rustix::fs::lgetxattr;
 use tar::{Builder, EntryType, Header};
 
-use super::world::{Machine, config, layer, layout, node};
+use super::world::{Machine, config, layer, layout, node, pipe};
 
 /// The capability `cap_net_raw+ep` as the kernel keeps it.
 const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -220,6 +220,8 @@ fn a_recipe_that_cannot_be_followed_is_refused() {
     let no_archive = kitchen.path("binaries/kubernetes");
     let xz = kitchen.path("root.tar.xz");
     fs::write(&xz, b"\xfd7zXZ\0").unwrap();
+    let waits = kitchen.path("pipe");
+    pipe(&waits);
     let recipe = || kitchen.recipe();
     for (recipe, expected) in [
         (Recipe { kubernetes: "1.36.3".to_owned(), ..recipe() }, "write it as v1.36.3"),
@@ -230,7 +232,9 @@ fn a_recipe_that_cannot_be_followed_is_refused() {
         (Recipe { root: kitchen.path("nothing"), ..recipe() }, "cannot read"),
         (Recipe { root: no_archive, ..recipe() }, "kubernetes is no archive of a system"),
         (Recipe { root: xz, ..recipe() }, "use gzip or zstd"),
+        (Recipe { root: waits.clone(), ..recipe() }, "it is a named pipe and no regular file"),
         (Recipe { images: vec![kitchen.path("nothing")], ..recipe() }, "cannot read"),
+        (Recipe { images: vec![waits], ..recipe() }, "it is a named pipe and no regular file"),
         (Recipe { scratch: kitchen.path("nothing"), ..recipe() }, "cannot"),
     ] {
         let error = kitchen.make(&recipe).unwrap_err();

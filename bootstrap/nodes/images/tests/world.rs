@@ -86,6 +86,12 @@ pub fn layout(folder: &Path, name: &str, config: &Value, layer: &[u8]) {
     fs::write(folder.join("oci-layout"), r#"{"imageLayoutVersion":"1.0.0"}"#).unwrap();
 }
 
+/// Makes a named pipe, to which nobody writes.
+pub fn pipe(path: &Path) {
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
 /// A machine with a data directory and a folder of images.
 pub struct Machine {
     pub folder: tempfile::TempDir,

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use container_images::{Root, unpack_tree};
 use flate2::read::MultiGzDecoder;
 use pod_folders::remove;
@@ -109,8 +109,7 @@ impl Tree {
 
 /// Opens an archive that may be compressed.
 fn decompressed(path: &Path) -> Result<Box<dyn Read>> {
-    let mut file = File::open(path)?;
-    ensure!(file.metadata()?.is_file(), "it is no file");
+    let mut file = files::open(path)?;
     let mut magic = Vec::new();
     (&file).take(4).read_to_end(&mut magic)?;
     file.rewind()?;

@@ -1,6 +1,9 @@
 //! The templates of clusters whose infrastructure is built in: simulated machines, and real nodes in containers.
 
-use anyhow::{Context, Result, ensure};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
 use clusterctl::built_in::{self, BuiltIn};
 use clusterctl::configuration::{Configuration, ProviderType};
 use clusterctl::connection::Connection;
@@ -135,6 +138,13 @@ pub async fn set_network(
     }
     without_network(&mut template.objects);
     let PodsNetwork::Manifest(address) = network else { return Ok(()) };
+    match files::open(Path::new(address.strip_prefix("file://").unwrap_or(address))) {
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            bail!("--cni: {address}: {error}; `--cni -` reads standard input")
+        }
+        // An address of another kind, or what its reader says, too.
+        _ => {}
+    }
     let manifest = generate::fetch(address, &tools.configuration, &tools.fetcher).await.context("--cni")?;
     let manifest =
         String::from_utf8(manifest.to_vec()).with_context(|| format!("--cni: {address} is not text"))?;
