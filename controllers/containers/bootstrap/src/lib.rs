@@ -26,7 +26,7 @@ pub use error::Error;
 pub use metadata::Metadata;
 pub use options::NodeOptions;
 pub use report::{At, Outcome, Output, Report};
-pub use script::{Place, deliver_command, script, start_command, status_command};
+pub use script::{Place, deliver_command, end_command, script, start_command, status_command};
 pub use steps::{Action, Bootstrap, Command, Step, WriteFile};
 
 /// The format of bootstrap data: the key `format` of its Secret.

@@ -42,6 +42,8 @@ pub enum Outcome {
         /// What it wrote.
         output: Output,
     },
+    /// The time has ended long ago, and the script has not noticed: it waits for something else than a command. Whoever saw that has killed it.
+    Overdue(Option<At>),
 }
 
 /// A step.
@@ -206,6 +208,14 @@ impl Outcome {
                  another takes its place",
                 at.failed(),
             ),
+            Self::Overdue(at) => {
+                let failed = at.as_ref().map_or_else(|| "Bootstrap failed:".to_owned(), At::failed);
+                let said = if at.is_some() { "has not ended it" } else { "has not said how far it is" };
+                format!(
+                    "{failed} the node {said} when its time was over, and was not waited for. Delete the Machine, so that another \
+                     takes its place"
+                )
+            }
             Self::TimedOut { at, output } => format!(
                 "{} operation cancelled: context deadline exceeded\n{}",
                 at.failed(),

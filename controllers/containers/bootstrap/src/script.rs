@@ -174,3 +174,9 @@ pub fn status_command(place: &Place) -> Vec<String> {
     );
     vec!["/bin/sh".to_owned(), "-c".to_owned(), head + include_str!("script/status.sh")]
 }
+
+/// Returns the command that kills the script and its commands, if `setsid` has started it. Nothing happens if it does not run.
+pub fn end_command(place: &Place) -> Vec<String> {
+    let head = format!("state={}\n", quote(&place.folder()));
+    vec!["/bin/sh".to_owned(), "-c".to_owned(), head + include_str!("script/end.sh")]
+}

@@ -157,6 +157,33 @@ fn another_process_of_the_number_is_not_the_script() {
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
+/// Its state is a pipe that nobody reads, so that it waits for ever before the next step.
+#[test]
+fn one_that_never_notices_its_time_is_killed_with_its_commands() {
+    let node = Node::new();
+    pipe(&node);
+    let log = node.path("/log").display().to_string();
+    let journal = node.state().join("journal").display().to_string();
+    let steps = vec![
+        shell(&format!(
+            "sleep 1000 & echo $! >{log}; rm {journal}; mkfifo {journal}; exec cat {}",
+            node.path("/pipe").display()
+        )),
+        shell("true"),
+    ];
+    node.deliver(&bootstrap(steps), LONG);
+    let mut child = node.start_in_session();
+    drop(reached(&node));
+    // It opens the journal, and nobody else does.
+    assert_eq!(node.report().outcome, Outcome::Running(At { step: 0, of: 2, what: "start".to_owned() }));
+    node.end();
+    assert!(!child.wait().unwrap().success());
+    let background = String::from_utf8(node.read("/log")).unwrap();
+    assert!(!super::run::lives(&background));
+    assert!(matches!(node.report().outcome, Outcome::Interrupted(_)), "{:?}", node.report());
+    node.end();
+}
+
 #[test]
 fn it_goes_on_when_its_starter_has_gone() {
     let node = Node::new();

@@ -7,8 +7,8 @@ use std::process::{Child, Command as Process, Output, Stdio};
 use std::time::Duration;
 
 use node_bootstrap::{
-    Action, Bootstrap, Command, Place, Report, Step, WriteFile, deliver_command, script, start_command,
-    status_command,
+    Action, Bootstrap, Command, Place, Report, Step, WriteFile, deliver_command, end_command, script,
+    start_command, status_command,
 };
 
 /// Time enough for all that is not to end by time.
@@ -79,6 +79,19 @@ impl Node {
     pub fn start(&self) -> Child {
         let mut process = self.process(&start_command(&self.place()));
         process.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// The same as a controller does.
+    pub fn start_in_session(&self) -> Child {
+        let mut process = Process::new("setsid");
+        process.arg("--wait").args(self.shell.iter()).args(&start_command(&self.place())[1..]);
+        process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Kills the script.
+    pub fn end(&self) {
+        let output = self.process(&end_command(&self.place())).output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     }
 
     /// Runs the script to its end. Returns its exit code.

@@ -102,6 +102,16 @@ fn messages_have_the_cause_in_their_first_line() {
             "Bootstrap failed at command [ kubeadm join ] (2 of 3): interrupted: the node or the bootstrap in it was \
              stopped, and no step is taken twice. Delete the Machine, so that another takes its place",
         ),
+        (
+            Outcome::Overdue(Some(at(2, "kubeadm join"))),
+            "Bootstrap failed at command [ kubeadm join ] (2 of 3): the node has not ended it when its time was over, and was \
+             not waited for. Delete the Machine, so that another takes its place",
+        ),
+        (
+            Outcome::Overdue(None),
+            "Bootstrap failed: the node has not said how far it is when its time was over, and was not waited for. Delete \
+             the Machine, so that another takes its place",
+        ),
     ];
     for (outcome, expected) in cases {
         assert_eq!(outcome.message(), expected);

@@ -165,7 +165,7 @@ fn commands_that_cannot_run_fail_with_the_shells_codes() {
 }
 
 /// Whether a process is there and no zombie.
-fn lives(pid: &str) -> bool {
+pub fn lives(pid: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
 }

@@ -8,6 +8,8 @@ pub const READY: Duration = Duration::from_secs(30);
 pub const IMPORT: Duration = Duration::from_secs(300);
 /// How long all commands of a bootstrap may take together, if the machine does not say it: as in Cluster API's provider.
 pub const BOOTSTRAP: Duration = Duration::from_secs(300);
+/// How much longer than its time a bootstrap is waited for, which notices the end of its time itself.
+pub const OVERDUE: Duration = Duration::from_secs(30);
 /// How long a command may take that only reads or writes the state of a bootstrap.
 pub const COMMAND: Duration = Duration::from_secs(30);
 /// The pause between two looks at a bootstrap that runs.

@@ -206,3 +206,34 @@ async fn a_bootstrap_that_hangs_does_not_hold_up_the_deletion() {
     tells(&world, NAME, "BootstrapCompleted", "(1 of 2)").await;
     goes(&world, &host).await;
 }
+
+/// The node does not end it: what it waits for is no command.
+#[tokio::test(start_paused = true)]
+async fn a_bootstrap_that_never_ends_has_failed_after_its_time_and_is_killed() {
+    let (mut world, host) = world().await;
+    host.with(|contents| contents.ends = Ends::Never);
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({"bootstrapTimeout": "20s"})).await;
+    let begun = machinery::clock::Clock::system().monotonic();
+    tells(&world, NAME, "BootstrapCompleted", "(1 of 2): the node has not ended it when its time was over")
+        .await;
+    assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
+    assert!(said(&world.manager, NAME, "BootstrapCompleted").starts_with("False/Failed Bootstrap failed at"));
+    assert!(host.machine(NAME).unwrap().killed);
+    world.restart().await;
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert!(said(&world.manager, NAME, "BootstrapCompleted").starts_with("False/Failed Bootstrap failed at"));
+    assert_eq!(host.machine(NAME).unwrap().begun, 1);
+    goes(&world, &host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_in_which_no_command_ends_has_failed_after_the_time_of_its_bootstrap() {
+    let (world, host) = world().await;
+    host.with(|contents| contents.ends = Ends::Silent);
+    cluster(&world, "default").await;
+    machine(&world, "default", NAME, json!({"bootstrapTimeout": "200s"})).await;
+    tells(&world, NAME, "BootstrapCompleted", "a command in the node has not ended after 60 s").await;
+    tells(&world, NAME, "BootstrapCompleted", "False/Failed Bootstrap failed: the node has not said").await;
+    goes(&world, &host).await;
+}

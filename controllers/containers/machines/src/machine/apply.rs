@@ -1,5 +1,7 @@
 //! Carries out the plan of a DevMachine.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use engine::object::{is_deleting, uid};
 use engine::{Error, NamespacedName, Outcome, Result, finalizer};
@@ -12,7 +14,7 @@ use super::observed::{Data, NodeState, Observed};
 use super::plan::Plan;
 use super::steps::{self, Done, Step};
 use super::tasks::Say;
-use super::{data, plan};
+use super::{bootstrap, data, plan};
 use crate::names::MACHINE_FINALIZER;
 
 impl DevMachineController {
@@ -91,18 +93,22 @@ impl Work {
                 steps::import(runtime, images, container()?, image).await.map(|()| Done::Step)
             }
             Step::Bootstrap => {
-                let script = self.script(parts.has_cgroups_v1)?;
-                steps::bootstrap(parts, &self.clock, container()?, &script, say).await
+                let limit = data::time_limit(&self.observed.dev);
+                let script = self.script(parts.has_cgroups_v1, limit)?;
+                bootstrap::run(
+                    &bootstrap::Run { parts, clock: &self.clock, name: container()?, script: &script, say },
+                    limit,
+                )
+                .await
             }
         }
     }
 
     /// Returns the script of the bootstrap.
-    fn script(&self, has_cgroups_v1: bool) -> anyhow::Result<String> {
+    fn script(&self, has_cgroups_v1: bool, limit: Duration) -> anyhow::Result<String> {
         let Data::Usable(bootstrap) = &self.observed.data else { bail!("the bootstrap data cannot be used") };
         let adapted =
             bootstrap.as_ref().clone().adapt(data::options(has_cgroups_v1, self.observed.version()))?;
-        let limit = data::time_limit(&self.observed.dev);
         Ok(node_bootstrap::script(&adapted, &Place::default(), limit)?)
     }
 }

@@ -1,6 +1,7 @@
 //! The DevMachine controller: a node in a container, its bootstrap, and its Node.
 
 mod apply;
+mod bootstrap;
 mod data;
 mod failure_domain;
 mod node;

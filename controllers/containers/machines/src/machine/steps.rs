@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
-use machinery::clock::Clock;
-use node_bootstrap::{Outcome, Place, Report};
+use anyhow::{Result, bail, ensure};
+use node_bootstrap::Report;
 use system_containers::{Container, Exit, Image, Images, Mount, Runtime, Spec, State, run};
 
 use super::tasks::Say;
@@ -140,61 +138,7 @@ pub async fn import(runtime: &dyn Runtime, images: &dyn Images, name: &str, imag
     }
 }
 
-/// Runs a bootstrap, unless it was begun before, until its end. It goes on when this process ends, and is found again.
-pub(super) async fn bootstrap(
-    parts: &Parts,
-    clock: &Clock,
-    name: &str,
-    script: &str,
-    say: Say,
-) -> Result<Done> {
-    let place = Place::default();
-    loop {
-        let report = status(parts, name, &place).await?;
-        match &report.outcome {
-            Outcome::NotStarted => begin(parts, name, &place, script).await?,
-            Outcome::Running(_) => say(&report.outcome.message()),
-            _ => return Ok(Done::Bootstrap(report)),
-        }
-        clock.sleep(limits::LOOK).await;
-    }
-}
-
-async fn status(parts: &Parts, name: &str, place: &Place) -> Result<Report> {
-    let command = node_bootstrap::status_command(place);
-    let output = execute(parts, name, &command, b"", limits::COMMAND).await?;
-    Report::parse(&output).context("the bootstrap")
-}
-
-async fn begin(parts: &Parts, name: &str, place: &Place, script: &str) -> Result<()> {
-    let deliver = node_bootstrap::deliver_command(place, script);
-    execute(parts, name, &deliver, script.as_bytes(), limits::COMMAND).await?;
-    // It is in a session of its own, so that it goes on when this process ends.
-    let mut start = vec!["setsid".to_owned(), "--fork".to_owned()];
-    start.extend(node_bootstrap::start_command(place));
-    execute(parts, name, &start, b"", limits::COMMAND).await.map(drop)
-}
-
-/// Runs a command that must succeed, and returns its output.
-async fn execute(
-    parts: &Parts,
-    name: &str,
-    command: &[String],
-    input: &[u8],
-    limit: Duration,
-) -> Result<Vec<u8>> {
-    let words: Vec<&str> = command.iter().map(String::as_str).collect();
-    let ran = run(parts.runtime.as_ref(), name, &words, input, limit).await?;
-    match ran.exit {
-        Exit::Code(0) => Ok(ran.stdout),
-        Exit::Code(code) => {
-            bail!("a command in the node exited with status: {code}: {}", last_line(&ran.stderr))
-        }
-        Exit::TimedOut => bail!("a command in the node has not ended after {} s", limit.as_secs()),
-    }
-}
-
-fn last_line(text: &[u8]) -> String {
+pub(super) fn last_line(text: &[u8]) -> String {
     String::from_utf8_lossy(text).lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().to_owned()
 }
 

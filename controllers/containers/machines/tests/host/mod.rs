@@ -31,7 +31,10 @@ pub enum Ends {
     Failed,
     /// Its second step lasts too long.
     TimedOut,
+    /// Its first step lasts for ever, and the node does not notice the end of its time.
     Never,
+    /// The same, and no command in the node ends any more.
+    Silent,
 }
 
 /// A container, and what was done in it.
@@ -44,6 +47,8 @@ pub struct Machine {
     pub begun: usize,
     /// How many images were imported.
     pub imported: usize,
+    /// Whether its bootstrap was killed.
+    pub killed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -231,7 +236,10 @@ impl Contents {
             created: DateTime::default(),
             started: Some(DateTime::default()),
         };
-        self.machines.insert(name.to_owned(), Machine { container, script: None, begun: 1, imported: 0 });
+        self.machines.insert(
+            name.to_owned(),
+            Machine { container, script: None, begun: 1, imported: 0, killed: false },
+        );
     }
 
     /// Freezes a container, as somebody else would.

@@ -12,7 +12,7 @@ use node_bootstrap::Place;
 use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, State};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Ends, Host, Machine};
+use super::{Contents, Ends, Host, Machine};
 
 /// What a node says of a bootstrap: the journal of its steps, and whether it still runs.
 fn report(journal: &str, life: &str) -> String {
@@ -27,7 +27,9 @@ fn status(machine: &Machine, ends: Ends) -> String {
         (_, Ends::Completed) => report("begin 1 kubeadm join\nend 1 0\ndone\n", "dead"),
         (_, Ends::Failed) => report("begin 1 prepare\nend 1 0\nbegin 2 kubeadm join\nend 2 3\n", "dead"),
         (_, Ends::TimedOut) => report("begin 1 prepare\nend 1 0\nbegin 2 sleep 40\ntimeout 2\n", "dead"),
-        (_, Ends::Never) => report("begin 1 kubeadm join\n", "alive"),
+        (_, Ends::Never | Ends::Silent) => {
+            report("begin 1 kubeadm join\n", if machine.killed { "dead" } else { "alive" })
+        }
     }
 }
 
@@ -35,6 +37,10 @@ impl Host {
     async fn run(&self, name: &str, command: &[String], input: Vec<u8>) -> Result<(i32, String)> {
         self.with(|contents| contents.running(name).map(drop))?;
         let words = command.join(" ");
+        let is_silent = |it: &mut Contents| it.ends(name) == Ends::Silent && it.machines[name].begun > 0;
+        if self.with(is_silent) {
+            std::future::pending::<()>().await;
+        }
         if command == node_bootstrap::status_command(&Place::default()) {
             let (machine, ends) =
                 self.with(|contents| contents.running(name).map(|it| (it.clone(), contents.ends(name))))?;
@@ -50,17 +56,20 @@ impl Host {
         let is_begun = words.starts_with("setsid");
         let is_delivered = words.contains("the script did not arrive as a whole");
         let is_import = words.starts_with("ctr --namespace=k8s.io images import");
-        ensure!(is_begun || is_delivered || is_import, "nobody answers {words}");
-        let what = match (is_begun, is_delivered) {
-            (true, _) => "begin",
-            (_, true) => "deliver",
-            _ => "import",
+        let is_end = command == node_bootstrap::end_command(&Place::default());
+        ensure!(is_begun || is_delivered || is_import || is_end, "nobody answers {words}");
+        let what = match () {
+            () if is_begun => "begin",
+            () if is_delivered => "deliver",
+            () if is_end => "end",
+            () => "import",
         };
         let done = self.change(format!("{what} {name}"), |contents| {
             let machine = contents.machines.get_mut(name).unwrap();
             match what {
                 "begin" => machine.begun += 1,
                 "deliver" => machine.script = Some(text),
+                "end" => machine.killed = true,
                 _ => machine.imported += 1,
             }
             Ok((0, String::new()))
@@ -95,7 +104,8 @@ impl Runtime for Host {
                 started: None,
             };
             contents.created.push(spec.name.clone());
-            let machine = Machine { container: container.clone(), script: None, begun: 0, imported: 0 };
+            let machine =
+                Machine { container: container.clone(), script: None, begun: 0, imported: 0, killed: false };
             contents.machines.insert(spec.name.clone(), machine);
             Ok(container)
         });
