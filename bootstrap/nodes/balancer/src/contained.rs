@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::future::BoxFuture;
 use system_containers::balancer::{Balancer, Balancers, CONFIGURATION, Configuration, STATUS};
-use system_containers::{Container, Runtime, Spec, State, named};
+use system_containers::{Container, Runtime, Spec, State, check_name, named};
 
 use crate::{folder, status};
 
@@ -122,16 +122,25 @@ impl Contained {
 
     async fn removed(&self, name: &str) -> Result<()> {
         self.find(name).await?;
-        self.runtime.remove(name).await?;
-        let folder = self.folder(name);
-        let remove = move || match std::fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(error).with_context(|| format!("cannot remove {}", folder.display()))
-            }
-            _ => Ok(()),
-        };
-        tokio::task::spawn_blocking(remove).await.context("the removal was interrupted")?
+        delete(self.runtime.as_ref(), &self.data, name).await
     }
+}
+
+/// Removes the container called `name`, and what there is of it as a balancer of this data directory, which a damaged one does not say it is.
+///
+/// # Errors
+/// Something cannot be removed; a later call tries again.
+pub async fn delete(runtime: &dyn Runtime, data: &Path, name: &str) -> Result<()> {
+    check_name(name)?;
+    runtime.remove(name).await?;
+    let folder = data.join(FOLDER).join(name);
+    let remove = move || match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", folder.display()))
+        }
+        _ => Ok(()),
+    };
+    tokio::task::spawn_blocking(remove).await.context("the removal was interrupted")?
 }
 
 impl Balancers for Contained {

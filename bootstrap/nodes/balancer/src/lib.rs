@@ -21,7 +21,7 @@ mod shares;
 mod status;
 
 pub use choice::{Candidate, order};
-pub use contained::Contained;
+pub use contained::{Contained, delete};
 pub use folder::write;
 pub use process::{Opened, open};
 pub use status::read as read_status;

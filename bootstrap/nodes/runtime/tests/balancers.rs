@@ -102,6 +102,25 @@ fn a_balancer_outlives_its_servers_and_leaves_nothing() {
     assert_eq!(world.machine(), machine);
 }
 
+/// As `firstlight nodes delete` does, for which a balancer is a container as any other.
+#[test]
+fn a_balancer_that_is_deleted_leaves_nothing() {
+    let Some(world) = World::new() else { return };
+    world.ask(&["list"], b"");
+    let machine = world.machine();
+    for is_damaged in [false, true] {
+        make(&world, "lb");
+        if is_damaged {
+            fs::write(world.data().join("containers/lb/record.json"), "").unwrap();
+        }
+        world.ask(&["delete", "lb"], b"");
+        assert_eq!(world.machine(), machine, "{is_damaged}");
+    }
+    world.create("one");
+    world.ask(&["delete", "one"], b"");
+    assert_eq!(world.machine(), machine);
+}
+
 #[test]
 fn its_address_stays_and_nobody_else_takes_it() {
     let Some(world) = World::new() else { return };

@@ -14,7 +14,7 @@ use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand};
 use system_containers::{Runtime, State};
 
-use self::open::{find, no_node, of_cluster, open};
+use self::open::{find, no_node, of_cluster, open, settings};
 use crate::options::{DirectoryOptions, OutputOptions};
 use crate::output::{say, tell};
 
@@ -157,7 +157,10 @@ pub async fn run(command: NodesCommand) -> Result<()> {
             each(&nodes, "stopped", async |runtime, name| runtime.stop(name, GRACE).await).await
         }
         NodesCommand::Delete(nodes) => {
-            each(&nodes, "deleted", async |runtime, name| runtime.remove(name).await).await
+            let folder = settings(&nodes.directory, &[], None)?.folder;
+            let delete =
+                async |runtime: &dyn Runtime, name: &str| node_balancer::delete(runtime, &folder, name).await;
+            each(&nodes, "deleted", delete).await
         }
     }
 }

@@ -69,6 +69,7 @@ async fn run() -> Result<i32> {
         "remove" => own.remove(name).await?,
         "tables" => print!("{}", tables()?),
         "preflight" => print(&own.preflight().await?)?,
+        "delete" => node_balancer::delete(&own, Path::new(data), name).await?,
         "balance" | "balancer" | "unbalance" => return balance(own, data, verb, name, rest.get(1)).await,
         other => bail!("unknown verb {other}"),
     }
