@@ -8,6 +8,8 @@ pub const CONSOLE: u64 = 8 << 20;
 pub const START: Duration = Duration::from_secs(30);
 /// How long an operation waits for another one on the same container, for example for a copy of a volume.
 pub const WAIT: Duration = Duration::from_secs(120);
+/// The pause between two looks at whether the folder of a container that runs is still there.
+pub const FOLDER_AGAIN: Duration = Duration::from_secs(5);
 /// How long the end of a killed container may take.
 pub const END: Duration = Duration::from_secs(30);
 /// How long the end of a program in a container is waited for after its time is over.

@@ -90,6 +90,41 @@ fn nothing_runs_on_without_a_record() {
 }
 
 #[test]
+fn a_container_ends_with_its_folder() {
+    let Some(world) = World::new() else { return };
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    for is_paused in [false, true] {
+        let pid = world.create_and_start("one")["pid"].clone();
+        if is_paused {
+            world.ask(&["pause", "one"], b"");
+        }
+        fs::remove_dir_all(world.data().join("containers/one")).unwrap();
+        wait_for("the end of its init", || !Path::new(&format!("/proc/{pid}")).exists());
+        wait_for("nothing is left", || {
+            world.ask(&["list"], b"");
+            world.machine() == before
+        });
+    }
+}
+
+/// The old one notices only then that its folder is gone.
+#[test]
+fn a_container_takes_the_place_of_one_whose_folder_is_gone() {
+    let Some(world) = World::new() else { return };
+    world.ask(&["list"], b"");
+    let before = world.machine();
+    let old = world.create_and_start("one")["pid"].clone();
+    fs::remove_dir_all(world.data().join("containers/one")).unwrap();
+    let new = world.create_and_start("one")["pid"].clone();
+    wait_for("the end of the old one", || !Path::new(&format!("/proc/{old}")).exists());
+    world.shell("one", "ping -c 6 -W 1 127.0.0.1 >/dev/null && ip addr show eth0");
+    assert_eq!(world.ask(&["inspect", "one"], b"")["pid"], new);
+    world.ask(&["remove", "one"], b"");
+    assert_eq!(world.machine(), before);
+}
+
+#[test]
 fn a_file_between_the_folders_of_containers_is_no_container() {
     let Some(world) = World::new() else { return };
     world.create("one");

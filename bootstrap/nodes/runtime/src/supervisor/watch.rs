@@ -7,9 +7,11 @@
 //!
 //! Invariant: the first process of the container ends with this one, however that ends; so what holds the lock is all that may run.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -154,12 +156,19 @@ impl Supervisor<'_> {
         Ok(process)
     }
 
-    /// Copies the console until the init has ended, and removes what was made for it.
+    /// Copies the console until the init has ended, and removes what was made for it. Without its folder, nobody could end the container any more.
     fn watch(&mut self, mut running: Running) -> Result<()> {
+        let again = Timespec::try_from(limits::FOLDER_AGAIN).ok();
         loop {
             let mut wanted =
                 [PollFd::new(&running.console, PollFlags::IN), PollFd::new(&running.process, PollFlags::IN)];
-            if poll(&mut wanted, None).is_err() {
+            let polled = poll(&mut wanted, again.as_ref());
+            if std::env::current_dir().is_err() {
+                // A frozen process of version 1 does not end.
+                self.group.freeze(false).ok();
+                running.child.kill().ok();
+            }
+            if polled.is_err() {
                 // A signal came.
                 continue;
             }
@@ -173,7 +182,9 @@ impl Supervisor<'_> {
         let status = running.child.wait().context("cannot wait for the first process")?;
         let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default());
         (self.steps)("ended");
-        self.clean();
+        if !is_replaced() {
+            self.clean();
+        }
         self.state.code = Some(code);
         self.folder.write_supervised(&self.state)
     }
@@ -193,6 +204,14 @@ impl Supervisor<'_> {
         }
         block_on(network::disconnect(&self.record.network(), self.record.address)).ok();
     }
+}
+
+/// Returns whether the folder is gone, and somebody has made another one there: then the control group and the link are those of another container.
+fn is_replaced() -> bool {
+    // As proc_pid_cwd(5) shows a folder that was removed.
+    let link = std::fs::read_link("/proc/self/cwd").unwrap_or_default();
+    let path = link.as_os_str().as_bytes().strip_suffix(b" (deleted)");
+    path.is_some_and(|path| Path::new(OsStr::from_bytes(path)).exists())
 }
 
 /// Waits for a future without another thread, which a process with two namespaces of processes cannot have.
