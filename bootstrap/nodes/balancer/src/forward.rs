@@ -8,6 +8,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::net::tcp::{ReadHalf, WriteHalf};
+use tokio::time::timeout;
 
 use crate::limits;
 use crate::pool::Pool;
@@ -27,9 +28,10 @@ enum Moved {
     End,
 }
 
-/// Forwards a connection until both directions have ended, or one fails.
+/// Forwards a connection until both directions have ended, or one fails. A client that says nothing gets no server.
 pub(crate) async fn forward(mut client: TcpStream, pool: Arc<Pool>) {
     let _counted = pool.count();
+    let Ok(Ok(_)) = timeout(limits::SPEAK, client.peek(&mut [0])).await else { return };
     let Some((mut server, _counted_there)) = pool.connect().await else { return };
     for stream in [&client, &server] {
         // Whoever has vanished without a word would keep a connection for ever.

@@ -12,6 +12,8 @@ pub const PIECE: usize = 16 << 10;
 pub const CONFIGURATION: u64 = 256 << 10;
 /// The largest status in bytes.
 pub const STATUS: u64 = 1 << 20;
+/// How long a client may say nothing after it has connected. Clients of TLS speak first, and at once.
+pub const SPEAK: Duration = Duration::from_secs(10);
 /// How long a connection to a server may take (haproxy's `timeout connect` in CAPD).
 pub const CONNECT: Duration = Duration::from_secs(5);
 /// How long a client waits for a server that takes its connection. Meanwhile, kubeadm sees no error while its API server starts.
@@ -47,7 +49,7 @@ pub fn connections(files: u64) -> usize {
     usize::try_from(files.saturating_sub(OTHER_FILES) / 2).unwrap_or(CONNECTIONS).clamp(1, CONNECTIONS)
 }
 
-/// Returns how many of all connections one client may have: half of them. A Pod that opens thousands leaves room for other nodes.
+/// Returns how many of all connections one client may have: a quarter of them. Pods that open thousands leave room for other nodes.
 pub fn share(connections: usize) -> usize {
-    (connections / 2).max(1)
+    (connections / 4).max(1)
 }

@@ -72,12 +72,12 @@ async fn connections_beyond_the_limit_wait_until_one_ends() {
     let world = World::new(&[&one], 4).await;
     world.until_healthy(1).await;
     let mut clients = Vec::new();
-    for number in [1, 1, 2, 2] {
+    for number in 1..=4 {
         let mut client = world.connect_from(number).await;
         assert_eq!(client.ask("name").await.unwrap(), "one");
         clients.push(client);
     }
-    let mut waiting = world.connect_from(3).await;
+    let mut waiting = world.connect_from(5).await;
     waiting.0.write_all(b"name\n").await.unwrap();
     // The others still have their server.
     for client in &mut clients {
@@ -94,7 +94,7 @@ async fn connections_beyond_the_limit_wait_until_one_ends() {
 #[tokio::test]
 async fn one_client_does_not_get_all_connections() {
     let one = Api::new("one").await;
-    let world = World::new(&[&one], 6).await;
+    let world = World::new(&[&one], 12).await;
     world.until_healthy(1).await;
     let mut clients = Vec::new();
     for _ in 0..3 {
@@ -103,15 +103,37 @@ async fn one_client_does_not_get_all_connections() {
     for _ in 0..10 {
         assert_eq!(world.connect().await.ask("name").await, None, "it has its share");
     }
-    for _ in 0..2 {
-        let mut other = world.connect_from(2).await;
+    // Not even three take all.
+    for number in [2, 2, 2, 3, 3, 3, 4, 4] {
+        let mut other = world.connect_from(number).await;
         assert_eq!(other.ask("name").await.unwrap(), "one");
         clients.push(other);
     }
-    assert_eq!(world.status().await.connections, 5);
+    assert_eq!(world.status().await.connections, 11);
     clients.remove(0);
-    world.until("the end of one", |status| status.connections == 4).await;
+    world.until("the end of one", |status| status.connections == 10).await;
     assert_eq!(world.served().await.1, "one");
+}
+
+#[tokio::test]
+async fn a_client_that_says_nothing_gets_no_server_and_is_closed() {
+    let one = Api::new("one").await;
+    let world = World::new(&[&one], 4).await;
+    world.until_healthy(1).await;
+    let mut silent = Vec::new();
+    for number in 1..=4 {
+        silent.push(world.connect_from(number).await);
+    }
+    let status = world.until("all are there", |status| status.connections == 4).await;
+    assert_eq!(of(&status, "one").connections, 0);
+    let (mut client, name) = world.served().await;
+    assert_eq!(name, "one");
+    for mut silent in silent {
+        assert_eq!(within(silent.0.read(&mut [0; 8])).await.unwrap(), 0);
+    }
+    // Whoever has spoken once may be silent for as long as it likes.
+    machinery::clock::Clock::system().sleep(node_balancer::limits::SPEAK).await;
+    assert_eq!(client.ask("still").await.unwrap(), "still");
 }
 
 #[tokio::test]
@@ -120,11 +142,13 @@ async fn many_connections_are_served_at_once() {
     let most = rustix::process::Rlimit { current: limit.maximum, maximum: limit.maximum };
     rustix::process::setrlimit(rustix::process::Resource::Nofile, most).unwrap();
     let (one, two) = (Api::new("one").await, Api::new("two").await);
-    let world = World::new(&[&one, &two], 2000).await;
+    let world = World::new(&[&one, &two], 1000).await;
     world.until_healthy(2).await;
     let mut clients = Vec::new();
-    for _ in 0..1000 {
-        clients.push(world.served().await.0);
+    for number in (1..=4).cycle().take(1000) {
+        let mut client = world.connect_from(number).await;
+        client.ask("name").await.unwrap();
+        clients.push(client);
     }
     let status = world.status().await;
     assert_eq!(status.connections, 1000);

@@ -53,8 +53,8 @@ fn connections_leave_room_for_other_files() {
 }
 
 #[test]
-fn a_client_has_half_of_the_connections() {
-    for (connections, expected) in [(1, 1), (2, 1), (3, 1), (4, 2), (limits::CONNECTIONS, 4096)] {
+fn a_client_has_a_quarter_of_the_connections() {
+    for (connections, expected) in [(1, 1), (3, 1), (4, 1), (8, 2), (limits::CONNECTIONS, 2048)] {
         assert_eq!(limits::share(connections), expected, "{connections}");
     }
 }
