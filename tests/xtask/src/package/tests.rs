@@ -178,3 +178,29 @@ fn the_readme_names_the_c_library() {
     let (major, minor) = check::GLIBC;
     assert!(page.contains(&format!("glibc {major}.{minor}")));
 }
+
+/// Returns the values of a setting of the service with a drop-in, of which an empty one takes back all before (systemd.syntax(7)).
+fn with_drop_in(drop_in: &str, setting: &str) -> Vec<String> {
+    let folder = crate::workspace_root().join("bootstrap/firstlight/packaging");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let text = read("firstlight.service") + &read(drop_in);
+    let mut values = Vec::new();
+    for value in text.lines().filter_map(|line| line.strip_prefix(setting)?.strip_prefix('=')) {
+        match value {
+            "" => values.clear(),
+            value => values.push(value.to_owned()),
+        }
+    }
+    values
+}
+
+/// `chown` would take the owners and the setuid bits of all files of nodes at each start, and a node that cannot be started would keep the server down.
+/// Images with other devices than the unit's could not be unpacked.
+#[test]
+fn the_service_with_nodes_leaves_their_files_alone_and_starts_without_them() {
+    let before = with_drop_in("nodes.conf", "ExecStartPre");
+    let [start] = before.as_slice() else { panic!("{before:?}") };
+    assert!(start.starts_with('-') && start.contains("nodes start --all"), "{start}");
+    assert_eq!(with_drop_in("nodes.conf", "DeviceAllow"), [""; 0]);
+    assert_eq!(with_drop_in("nodes.conf", "DevicePolicy").last().unwrap(), "auto");
+}
