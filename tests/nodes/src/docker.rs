@@ -46,13 +46,32 @@ pub async fn run(kind: Kind, images: &Images, folder: &Path) -> Result<()> {
     symlink(engine.socket(), socket)?;
     engine.start()?;
     engine.answers().await?;
-    engine.warm_up(&images.web(), node_programs::WEB)?;
+    if kind == Kind::Podman {
+        warm_up(&engine.host(), &images.web()).await?;
+    }
     let played = stage::play(name, scene, images, folder).await;
     let left = engine.client(&["ps", "--all", "--quiet"])?;
     // The control groups of containers would outlive the namespaces.
     engine.clear()?;
     played?;
     ensure!(left.is_empty(), "containers are left: {left}");
+    Ok(())
+}
+
+/// Lets Podman's service run a first container on a network, whereafter the machine has what it never removes: its chains of rules, and a mount.
+async fn warm_up(host: &str, archive: &Path) -> Result<()> {
+    let archive = archive.to_str().context("a path in UTF-8")?;
+    let commands: [&[&str]; 6] = [
+        &["load", "--input", archive],
+        &["network", "create", "first"],
+        &["run", "--detach", "--network", "first", "--name", "first", node_programs::WEB],
+        &["rm", "--force", "first"],
+        &["network", "rm", "first"],
+        &["rmi", node_programs::WEB],
+    ];
+    for words in commands {
+        execute(Command::new("podman").args(["--remote", "--url", host]).args(words), b"", COMMAND).await?;
+    }
     Ok(())
 }
 

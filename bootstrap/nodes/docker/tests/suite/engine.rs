@@ -114,28 +114,8 @@ impl Engine {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// Lets the service run a first container on a network, whereafter the machine has what Podman never removes: its chains of rules, and mounts
-    /// of its own. The container is of an image in an archive.
-    pub fn warm_up(&self, archive: &Path, image: &str) -> Result<()> {
-        let archive = archive.to_str().context("a path in UTF-8")?;
-        let commands: [&[&str]; 6] = [
-            &["load", "--input", archive],
-            &["network", "create", "first"],
-            &["run", "--detach", "--network", "first", "--name", "first", image],
-            &["rm", "--force", "first"],
-            &["network", "rm", "first"],
-            &["rmi", image],
-        ];
-        for words in commands.iter().filter(|_| self.kind == Kind::Podman) {
-            let mut command = Command::new("podman");
-            let output = command.args(["--remote", "--url", &self.host()]).args(*words).output()?;
-            ensure!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        Ok(())
-    }
-
     /// The address of its socket.
-    fn host(&self) -> String {
+    pub fn host(&self) -> String {
         format!("unix://{}", self.socket().display())
     }
 
