@@ -80,6 +80,8 @@ fn rules_that_hold() {
         "self.x__dash__y == 'z' && int('12') == 12 && string(3) == '3' && double('1.5') == 1.5 && bool('true')",
         // Kubernetes' CEL library.
         "quantity('1Gi').compareTo(quantity('1024Mi')) == 0 && quantity('1.5').add(1) == quantity('2500m')",
+        "quantity('1e-10') == quantity('1n') && isQuantity('1e31') && isQuantity('Ki') && !isQuantity('')",
+        "isQuantity('12345678901234567890123456789012345678') && !quantity('1.0Gi').isInteger()",
         "isQuantity('12e6') && !isQuantity('1.2.3') && quantity('50k').asInteger() == 50000",
         "semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('v1.2', true).minor() == 2",
         "cidr('10.0.0.0/8').containsIP(ip('10.1.2.3')) && cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')",

@@ -63,6 +63,8 @@ fn quantities_with_large_exponents() {
         "!isQuantity('1e-2147483648')",
         "!isQuantity('1e2147483647')",
         "quantity('1e30').isGreaterThan(quantity('1e-30'))",
+        "quantity('1e256').isGreaterThan(quantity('12345678901234567890123456789012345678e200'))",
+        "!isQuantity('1e257')",
     ] {
         assert_eq!(rule(text, &json!({})), "", "{text}");
     }

@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use machinery::field::quote;
 use machinery::names;
+use machinery::quantity::{Quantity, SHAPE};
 use machinery::schema::formats;
 use machinery::url::{Url, escaped, parse_request_uri};
 
-use crate::values::{Cidr, Failure, NO_OVERLOAD, Outcome, Quantity, Semver, Val, parse_cidr, parse_ip};
+use crate::values::{Cidr, Failure, NO_OVERLOAD, Outcome, Semver, Val, parse_cidr, parse_ip};
 
 pub(super) fn call<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
     parsers(name, args)
@@ -50,7 +51,10 @@ fn parsers<'a>(name: &str, args: &[Val<'a>]) -> Option<Outcome<'a>> {
         _ => return None,
     };
     Some(match name {
-        "quantity" => Quantity::parse(text).map(|q| Val::Quantity(Rc::new(q))).map_err(Failure::Borrowed),
+        "quantity" => match Quantity::parse(text) {
+            Ok(quantity) => Ok(Val::Quantity(Rc::new(quantity))),
+            Err(_) => Err(Failure::Borrowed(SHAPE)),
+        },
         "isQuantity" => Ok(Val::Bool(Quantity::parse(text).is_ok())),
         "semver" => Semver::parse(text, normalize).map(|v| Val::Semver(Rc::new(v))).or_else(fail),
         "isSemver" => Ok(Val::Bool(Semver::parse(text, normalize).is_ok())),

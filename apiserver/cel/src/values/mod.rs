@@ -3,7 +3,6 @@
 mod addresses;
 mod compare;
 mod failure;
-mod quantity;
 mod semver;
 mod timestamp;
 mod value;
@@ -11,7 +10,6 @@ pub(crate) mod work;
 
 pub(crate) use addresses::{Cidr, parse_cidr, parse_ip};
 pub(crate) use failure::{CANCELLED, Failure, NO_OVERLOAD, OUT_OF_BUDGET, Outcome, no_overload};
-pub(crate) use quantity::Quantity;
 pub(crate) use semver::Semver;
 pub(crate) use timestamp::{parse_timestamp, show_duration, show_timestamp};
 pub(crate) use value::{Val, child};

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use base64::Engine as _;
 use chrono::{DateTime, FixedOffset};
 use machinery::duration;
+use machinery::quantity::Quantity;
 use machinery::schema::{Kind, Schema};
 use machinery::url::Url;
 use serde_json::{Map, Value};
 
 use super::addresses::Cidr;
-use super::quantity::Quantity;
 use super::semver::Semver;
 use super::timestamp::parse_timestamp;
 use super::work;
