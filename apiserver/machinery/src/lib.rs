@@ -5,6 +5,7 @@
 
 pub mod allowance;
 pub mod apply;
+pub mod cache;
 pub mod cause;
 pub mod clock;
 pub mod decode;

@@ -4,6 +4,7 @@
 
 mod apply;
 mod apply_cases;
+mod cache;
 mod damaged_input;
 mod decode;
 mod depth;

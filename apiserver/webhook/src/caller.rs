@@ -1,6 +1,5 @@
 //! Calls webhooks over pooled connections.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -13,8 +12,8 @@ use http::{HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use machinery::cache::Cache;
 use machinery::clock::Clock;
-use parking_lot::Mutex;
 use registry::{WebhookCaller, WebhookRequest, WebhookResponse};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -30,7 +29,7 @@ const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, */*");
 const AGENT: HeaderValue = HeaderValue::from_static("kube-apiserver-admission");
 
 /// The properties that calls must share to use the same connections.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Peer {
     authority: String,
     address: (String, u16),
@@ -43,7 +42,7 @@ type HttpClient = Client<Connector, Full<Bytes>>;
 pub struct HttpsCaller {
     dialer: Arc<dyn Dialer>,
     clock: Clock,
-    clients: Mutex<BTreeMap<Peer, HttpClient>>,
+    clients: Cache<Peer, HttpClient>,
     agent: HeaderValue,
     answer_bytes: usize,
 }
@@ -52,7 +51,8 @@ impl HttpsCaller {
     /// Creates a caller over connections of `dialer`. `clock` is used to check the validity of certificates.
     pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
         let dialer = Arc::new(dialer);
-        Self { dialer, clock, clients: Mutex::default(), agent: AGENT, answer_bytes: ANSWER_BYTES }
+        let clients = Cache::new(KEPT_CLIENTS);
+        Self { dialer, clock, clients, agent: AGENT, answer_bytes: ANSWER_BYTES }
     }
 
     /// Calls as another program than kube-apiserver.
@@ -68,8 +68,8 @@ impl HttpsCaller {
     }
 
     fn client(&self, peer: Peer) -> Result<HttpClient, String> {
-        if let Some(client) = self.clients.lock().get(&peer) {
-            return Ok(client.clone());
+        if let Some(client) = self.clients.get(&peer) {
+            return Ok(client);
         }
         let roots = authorities(&peer.ca_bundle)?;
         let tls = pki::tls::client_config_for_roots(&roots, pki::tls::ALPN_HTTP, &self.clock)
@@ -85,11 +85,7 @@ impl HttpsCaller {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE)
             .build(connector);
-        let mut clients = self.clients.lock();
-        if clients.len() >= KEPT_CLIENTS {
-            clients.clear();
-        }
-        clients.insert(peer, client.clone());
+        self.clients.keep(peer, client.clone());
         Ok(client)
     }
 

@@ -12,10 +12,10 @@ pub use headers::requested;
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
+use machinery::cache::Cache;
 use machinery::field::quote;
 use machinery::names::dns1123_subdomain;
 use machinery::status::Status;
-use parking_lot::Mutex;
 
 use crate::attributes::{Attributes, Resource};
 use crate::authorize::{Authorizer, Decision, forbidden};
@@ -75,23 +75,24 @@ const MAX_REMEMBERED: usize = 10_000;
 
 /// The mode by which each user was last allowed to impersonate. It is tried first, so that a refusal names
 /// the permission missing in the mode that the user normally uses.
-#[derive(Debug, Default)]
-pub struct LastModes(Mutex<BTreeMap<String, Mode>>);
+#[derive(Debug)]
+pub struct LastModes(Cache<String, Mode>);
+
+impl Default for LastModes {
+    fn default() -> Self {
+        Self(Cache::new(MAX_REMEMBERED))
+    }
+}
 
 impl LastModes {
     fn get(&self, asker: &str) -> Option<Mode> {
-        self.0.lock().get(asker).copied()
+        self.0.get(asker)
     }
 
     fn set(&self, asker: &str, mode: Mode) {
-        let mut modes = self.0.lock();
-        if modes.get(asker) == Some(&mode) {
-            return;
+        if self.get(asker) != Some(mode) {
+            self.0.keep(asker.to_owned(), mode);
         }
-        if modes.len() >= MAX_REMEMBERED {
-            modes.clear();
-        }
-        modes.insert(asker.to_owned(), mode);
     }
 }
 

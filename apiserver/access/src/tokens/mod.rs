@@ -5,15 +5,14 @@ mod claims;
 mod jwt;
 mod service_account;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::request::Parts;
+use machinery::cache::Cache;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
-use parking_lot::Mutex;
 use pki::TokenKeys;
 use serde_json::{Value, json};
 use store::{Key, Store};
@@ -43,7 +42,7 @@ pub(super) struct Inner {
     /// URL at which the public keys are published.
     jwks_uri: String,
     /// Claims of tokens whose signature was verified, by the token's hash.
-    remembered: Mutex<HashMap<[u8; 32], Arc<Claims>>>,
+    remembered: Cache<[u8; 32], Arc<Claims>>,
 }
 
 /// Why a token is refused.
@@ -65,7 +64,8 @@ impl Tokens {
     pub fn with_issuer(store: Store, clock: Clock, random: Random, keys: TokenKeys, issuer: &str) -> Self {
         let issuer = issuer.to_owned();
         let jwks_uri = format!("{}{JWKS_PATH}", issuer.trim_end_matches('/'));
-        Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered: Mutex::default() }))
+        let remembered = Cache::new(REMEMBERED_TOKENS);
+        Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered }))
     }
 
     /// Returns the default audiences of tokens: the API server.

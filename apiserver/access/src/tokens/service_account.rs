@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::claims::{Claims, Reference};
-use super::{Inner, REMEMBERED_TOKENS, Refusal, jwt};
+use super::{Inner, Refusal, jwt};
 use crate::impersonate::NODE_NAME;
 use crate::rbac::quoted;
 use kinds::user::{User, service_account_groups};
@@ -56,8 +56,8 @@ impl Inner {
     /// Returns the claims of a token that this server signed. Each signature is verified once.
     fn signed(&self, token: &str) -> Option<Arc<Claims>> {
         let hash: [u8; 32] = Sha256::digest(token).into();
-        if let Some(known) = self.remembered.lock().get(&hash) {
-            return Some(known.clone());
+        if let Some(known) = self.remembered.get(&hash) {
+            return Some(known);
         }
         let parsed = jwt::parse(token)?;
         let claims: Claims = serde_json::from_slice(&parsed.payload).ok()?;
@@ -65,12 +65,7 @@ impl Inner {
             return None;
         }
         let claims = Arc::new(claims);
-        let mut remembered = self.remembered.lock();
-        // Clearing the cache is simpler than evicting the oldest entry, and happens rarely.
-        if remembered.len() >= REMEMBERED_TOKENS {
-            remembered.clear();
-        }
-        remembered.insert(hash, claims.clone());
+        self.remembered.keep(hash, claims.clone());
         Some(claims)
     }
 

@@ -4,13 +4,13 @@ mod size;
 pub mod syntax;
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use regex::Regex;
 
 pub use self::size::size;
 use crate::allowance::{self, Left};
+use crate::cache::Cache;
 use crate::limits::{MAX_PATTERN_SIZE, MAX_PATTERNS_SIZE, MAX_SHARED_PATTERNS};
 
 /// A pattern that is compiled at its first use. Equality and cloning ignore it, because it derives from the schema.
@@ -39,7 +39,7 @@ impl Matcher {
 
 /// Compiled patterns of schemas. Many fields have the same pattern, and compiling one takes about a hundred times as
 /// long as matching.
-static SHARED: Mutex<BTreeMap<String, Arc<Regex>>> = Mutex::new(BTreeMap::new());
+static SHARED: LazyLock<Cache<String, Arc<Regex>>> = LazyLock::new(|| Cache::new(MAX_SHARED_PATTERNS));
 
 thread_local! {
     /// The number of states that this thread may still compile, or `None` without a limit.
@@ -55,20 +55,15 @@ pub fn limited<T>(work: impl FnOnce() -> T) -> T {
 /// Compiles a pattern like [`compile`] and caches it. The cache is for patterns of schemas and rules, not for those of
 /// requests.
 pub fn shared(pattern: &str) -> Result<Arc<Regex>, Box<regex::Error>> {
-    let lock = || SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = lock().get(pattern) {
-        return Ok(found.clone());
+    if let Some(found) = SHARED.get(pattern) {
+        return Ok(found);
     }
     if let Some(left) = LEFT.get() {
         let left = left.checked_sub(size(pattern)).ok_or_else(too_large)?;
         LEFT.set(Some(left));
     }
     let regex = Arc::new(compile(pattern)?);
-    let mut shared = lock();
-    if shared.len() >= MAX_SHARED_PATTERNS {
-        shared.clear();
-    }
-    shared.insert(pattern.to_owned(), regex.clone());
+    SHARED.keep(pattern.to_owned(), regex.clone());
     Ok(regex)
 }
 
