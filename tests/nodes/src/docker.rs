@@ -30,11 +30,27 @@ const COMMAND: Duration = Duration::from_secs(10);
 /// # Errors
 /// The daemon is not installed, a step fails, or the machine is not as it was when the daemon had started.
 pub async fn run(kind: Kind, images: &Images, folder: &Path) -> Result<()> {
-    let (name, socket, scene): (_, _, Scene) = match kind {
-        Kind::Docker => ("docker", "/run/docker.sock", |stage| play("docker", stage).boxed_local()),
-        Kind::Podman => ("podman", "/run/podman/podman.sock", |stage| play("podman", stage).boxed_local()),
+    let (name, scene): (_, Scene) = match kind {
+        Kind::Docker => ("docker", |stage| play("docker", stage).boxed_local()),
+        Kind::Podman => ("podman", |stage| play("podman", stage).boxed_local()),
     };
-    let socket = Path::new(socket);
+    let engine = start(kind, folder).await?;
+    if kind == Kind::Podman {
+        warm_up(&engine.host(), &images.web()).await?;
+    }
+    let played = stage::play(name, scene, images, folder).await;
+    end(&engine, played)
+}
+
+/// Starts the daemon, with the usual socket.
+///
+/// # Errors
+/// It is not installed, or does not answer.
+pub async fn start(kind: Kind, folder: &Path) -> Result<Engine> {
+    let socket = Path::new(match kind {
+        Kind::Docker => "/run/docker.sock",
+        Kind::Podman => "/run/podman/podman.sock",
+    });
     // What the daemon has there is not the machine's: sockets, and Podman's networks.
     for place in ["/run", "/etc/containers/networks"] {
         fs::create_dir_all(place)?;
@@ -46,10 +62,14 @@ pub async fn run(kind: Kind, images: &Images, folder: &Path) -> Result<()> {
     symlink(engine.socket(), socket)?;
     engine.start()?;
     engine.answers().await?;
-    if kind == Kind::Podman {
-        warm_up(&engine.host(), &images.web()).await?;
-    }
-    let played = stage::play(name, scene, images, folder).await;
+    Ok(engine)
+}
+
+/// Removes the containers that are left.
+///
+/// # Errors
+/// That of the scenario, or there were some.
+pub fn end(engine: &Engine, played: Result<()>) -> Result<()> {
     let left = engine.client(&["ps", "--all", "--quiet"])?;
     // The control groups of containers would outlive the namespaces.
     engine.clear()?;

@@ -18,6 +18,8 @@ const NEWER: &str = "v1.37.0";
 /// - `VERSION/binaries` and `VERSION/images.tar`, Kubernetes' programs for the node, and the container images that kubeadm wants
 /// - `VERSION/node.tar`, an OCI archive with the image `kindest/node:VERSION`, as `firstlight image node` makes it
 /// - `web.tar`, an OCI archive with the image of a web server
+///
+/// Upstream's Docker provider is in another folder.
 pub struct Images {
     folder: PathBuf,
 }
@@ -78,6 +80,11 @@ impl Images {
     /// Returns the archive with the image of the web server.
     pub fn web(&self) -> PathBuf {
         self.folder.join("web.tar")
+    }
+
+    /// Returns the folder with upstream's Docker provider.
+    pub fn capd(&self) -> PathBuf {
+        self.folder.with_file_name("capd")
     }
 
     /// Returns kubectl.

@@ -3,6 +3,7 @@
 //! packages that `tests/nodes/install-tools` installs.
 
 mod by_hand;
+mod capd;
 mod class;
 mod days;
 mod docker;
@@ -18,6 +19,7 @@ mod server;
 mod stage;
 mod steps;
 mod tutorial;
+mod usage;
 mod workload;
 
 use std::path::Path;
@@ -35,6 +37,8 @@ use crate::stage::Scene;
 struct Scenario {
     name: &'static str,
     when: When,
+    /// Makes what only this scenario needs, outside of its namespaces, which have no way to the network.
+    prepare: fn(&Images) -> Result<()>,
     play: Play,
 }
 
@@ -61,21 +65,25 @@ type InFolder = for<'a> fn(&'a Images, &'a Path) -> LocalBoxFuture<'a, Result<()
 
 /// Returns a scenario with a server, which runs by default.
 const fn usual(name: &'static str, scene: Scene) -> Scenario {
-    Scenario { name, when: When::Usually, play: Play::Staged(scene) }
+    Scenario { name, when: When::Usually, prepare: nothing, play: Play::Staged(scene) }
 }
 
 /// Returns a scenario with a server, which runs when it is named, or with `--all`.
 const fn further(name: &'static str, scene: Scene) -> Scenario {
-    Scenario { name, when: When::Further, play: Play::Staged(scene) }
+    Scenario { name, when: When::Further, prepare: nothing, play: Play::Staged(scene) }
 }
 
 /// The same without a server of its own.
 const fn alone(name: &'static str, when: When, run: InFolder) -> Scenario {
-    Scenario { name, when, play: Play::Alone(run) }
+    Scenario { name, when, prepare: nothing, play: Play::Alone(run) }
+}
+
+fn nothing(_: &Images) -> Result<()> {
+    Ok(())
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 13] = [
+const SCENARIOS: [Scenario; 14] = [
     usual("journey", |stage| journey::play(stage).boxed_local()),
     usual("pivot", |stage| pivot::play(stage).boxed_local()),
     alone("by-hand", When::Further, |images, folder| by_hand::run(images, folder).boxed_local()),
@@ -89,6 +97,10 @@ const SCENARIOS: [Scenario; 13] = [
     further("two", |stage| days::two(stage).boxed_local()),
     alone("docker", When::Named, |images, folder| docker::run(Kind::Docker, images, folder).boxed_local()),
     alone("podman", When::Named, |images, folder| docker::run(Kind::Podman, images, folder).boxed_local()),
+    Scenario {
+        prepare: capd::prepare,
+        ..alone("capd", When::Named, |images, folder| capd::run(images, folder).boxed_local())
+    },
 ];
 
 /// Runs the scenarios too that do not run by default.
@@ -120,6 +132,7 @@ fn main() -> Result<()> {
     };
     let mut failed = Vec::new();
     for scenario in SCENARIOS.iter().filter(is_chosen) {
+        (scenario.prepare)(&images)?;
         if !in_namespaces(scenario.name)? {
             failed.push(scenario.name);
         }

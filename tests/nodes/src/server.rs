@@ -88,6 +88,19 @@ impl Server {
         self.runtime = runtime;
     }
 
+    /// Gives the server one more archive with an image.
+    pub fn offer(&mut self, archive: PathBuf) {
+        self.archives.push(archive);
+    }
+
+    /// Returns the process of the server.
+    ///
+    /// # Errors
+    /// It was not started, or has ended.
+    pub fn process(&self) -> Result<u32> {
+        self.child.as_ref().and_then(Child::id).context("the server does not run")
+    }
+
     /// Lets a user without rights run the server.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::kubectl::Kubectl;
 use crate::server::Server;
 use crate::stage::{CHANGE, Stage};
-use crate::{machines, manifest, workload};
+use crate::{machines, manifest, usage, workload};
 
 /// Plays the journey.
 ///
@@ -25,6 +25,7 @@ pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
         std::io::stdout(),
         "figure: nodes: from nothing to 1 + 1 Available and CoreDNS 2/2: {seconds:.1} s"
     )?;
+    usage::print(stage)?;
     answers(&stage.server, &cluster, &machines::names(&management).await?).await?;
     forward::run(&stage.server).await?;
     stage.steps.done("a Deployment answers through its Service, by name, and at a port of this machine")?;
