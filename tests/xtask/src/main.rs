@@ -111,10 +111,10 @@ enum Command {
     Nodes {
         /// Only the scenarios whose names contain one of these: `journey` and `pivot` (into itself), which are the default ones, `tutorial` (the commands
         /// of docs/tutorials/local-cluster.md), `class` (upstream's quick start), `by-hand` (the same cluster by kubeadm alone), and the bad days `behind`, `cut`, `kills`, `refused`, `two`,
-        /// `unprivileged`. `docker` and `podman` need Debian's docker.io or podman, iptables and python3, and run only so. `images`: only make the images in
-        /// target/tools/nodes, and print where they are.
+        /// `unprivileged`. `docker` and `podman` need Debian's docker.io or podman, iptables and python3, and run only so; so does `capd` (upstream's own Docker provider,
+        /// with Docker). `images`: only make the images in target/tools/nodes, and print where they are.
         names: Vec<String>,
-        /// All scenarios, except `docker` and `podman`.
+        /// All scenarios, except `docker`, `podman` and `capd`.
         #[arg(long, conflicts_with = "names")]
         all: bool,
     },
