@@ -5,8 +5,11 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, Secret, Service};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, Secret, Service,
+};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::storage::v1::StorageClass;
 use kube::core::{DynamicObject, PartialObjectMeta};
 
 /// An object that can be parsed.
@@ -40,10 +43,13 @@ from_json!(
     Lease,
     Namespace,
     Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
     Pod,
     ReplicaSet,
     Secret,
     Service,
+    StorageClass,
 );
 
 impl<K> FromJson for PartialObjectMeta<K> {

@@ -154,6 +154,9 @@ async fn a_made_image_is_that_of_a_node() {
     assert!(!text("etc/containerd/config.toml").contains("conf_template"));
     assert!(text("etc/containerd/bridge.toml").contains("conf_template"));
     assert!(text("usr/local/bin/node-containerd").ends_with("exec /usr/bin/containerd \"$@\"\n"));
+    assert!(
+        text("kind/manifests/default-storage.yaml").contains("provisioner: firstlight.dev/node-storage\n")
+    );
     assert!(text("etc/default/kubelet").contains("--fail-cgroupv1=false"));
     let found = |path: &str| fs::symlink_metadata(root.join(path)).unwrap();
     // One program with three names, as it was in the folder.

@@ -11,6 +11,7 @@ mod machine;
 mod machine_pool;
 pub mod names;
 mod nodes;
+mod storage;
 
 use engine::Provider;
 
@@ -20,5 +21,5 @@ pub use nodes::{Nodes, Parts, check};
 /// The table of the controllers. As the Docker provider of Cluster API, it is in clusterctl's inventory only where somebody chooses it.
 pub const PROVIDERS: &[Provider<Nodes>] = &[Provider {
     inventory: None,
-    controllers: &[cluster::CONTROLLER, machine::CONTROLLER, machine_pool::CONTROLLER],
+    controllers: &[cluster::CONTROLLER, machine::CONTROLLER, machine_pool::CONTROLLER, storage::CONTROLLER],
 }];

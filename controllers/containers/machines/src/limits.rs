@@ -16,6 +16,8 @@ pub const COMMAND: Duration = Duration::from_secs(30);
 pub const LOOK: Duration = Duration::from_millis(250);
 /// The pause between two looks at a container or a load balancer, whose end nothing reports.
 pub const INSPECT: Duration = Duration::from_secs(10);
+/// The pause between two looks at the claims of a cluster whose volumes are made here. They are read from a cache.
+pub const CLAIMS: Duration = Duration::from_secs(1);
 /// The first pause after a failed step. Each further one is twice as long.
 pub const RETRY: Duration = Duration::from_secs(1);
 /// The longest pause after a failed step.

@@ -32,6 +32,9 @@ pub const BALANCER_ROLE: &str = "external-load-balancer";
 /// The scheme of provider IDs. After it comes the name of the container.
 pub const PROVIDER_ID: &str = "docker:////";
 
+/// The provisioner of the StorageClasses whose volumes are folders in the nodes.
+pub const STORAGE_PROVISIONER: &str = "firstlight.dev/node-storage";
+
 /// Port of an API server in its node, and of an endpoint that names none.
 pub const API_SERVER_PORT: u16 = 6443;
 

@@ -7,4 +7,5 @@ mod host;
 mod kills;
 mod pools;
 mod replay;
+mod storage;
 mod upstream;

@@ -72,7 +72,14 @@ pub(super) fn apply(tree: &Tree, facts: &Facts<'_>) -> Result<()> {
     for name in tree.names("/etc/ssh")?.iter().filter(|name| name.starts_with("ssh_host_")) {
         tree.remove(&format!("/etc/ssh/{name}"))?;
     }
-    for folder in ["/etc/cni", "/etc/cni/net.d", "/etc/kubernetes", "/etc/kubernetes/manifests", "/kind"] {
+    for folder in [
+        "/etc/cni",
+        "/etc/cni/net.d",
+        "/etc/kubernetes",
+        "/etc/kubernetes/manifests",
+        "/kind",
+        "/kind/manifests",
+    ] {
         tree.folder(folder, 0o755)?;
     }
     for (path, mode, content) in files(facts) {
@@ -101,6 +108,11 @@ fn files(facts: &Facts<'_>) -> Vec<(&'static str, u32, String)> {
     };
     vec![
         ("/kind/version", 0o644, format!("{}\n", facts.kubernetes)),
+        (
+            "/kind/manifests/default-storage.yaml",
+            0o644,
+            kept(include_str!("../../data/default-storage.yaml")),
+        ),
         // Each node gets its own, as machine-id(5) says.
         ("/etc/machine-id", 0o444, String::new()),
         ("/etc/resolv.conf", 0o644, String::new()),

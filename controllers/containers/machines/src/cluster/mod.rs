@@ -53,7 +53,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
 }
 
 /// Returns the DevClusters of a Cluster.
-fn owned_by(objects: &Objects<DevCluster>, cluster: &NamespacedName) -> Vec<Request> {
+pub(crate) fn owned_by(objects: &Objects<DevCluster>, cluster: &NamespacedName) -> Vec<Request> {
     let mut owned = objects.in_namespace(&cluster.namespace);
     owned.retain(|dev| owners::named::<Cluster>(dev.as_ref()).as_ref() == Some(cluster));
     requests_of(&owned)

@@ -176,6 +176,11 @@ impl Host {
         pending::<()>().await;
     }
 
+    /// Returns a client of the cluster whose Nodes the containers are.
+    pub fn workload(&self) -> kube::Client {
+        self.0.workload.clone().unwrap()
+    }
+
     /// Says of a Node that its kubelet has not been heard of, as the controllers of its cluster would.
     pub async fn lose(&self, name: &str) {
         let nodes = Api::<Node>::all(self.0.workload.clone().unwrap());
