@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use super::pointer::{self, Pointer};
 use super::refusal::{go_kind, go_mismatch};
 use crate::limits::{
     MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS, MAX_JSON_PATCH_VALUES, MAX_PATHS_TEXT,
@@ -71,20 +72,20 @@ impl Growth {
         let op = operation.get("op").and_then(Value::as_str).unwrap_or_default();
         let value = match op {
             "add" | "replace" => operation.get("value"),
-            "copy" | "move" => pointer("from").and_then(|from| get(object, &from)),
+            "copy" | "move" => pointer("from").and_then(|from| pointer::get(object, &from).ok()),
             _ => None,
         };
         let (Some(path), Some(value)) = (pointer("path"), value) else { return Ok(()) };
         let (levels, values) = measure(value);
         self.looked_at = self.looked_at.saturating_add(values);
-        let long: usize = path.0.iter().map(String::len).sum();
+        let long: usize = path.tokens().iter().map(String::len).sum();
         self.paths = self.paths.saturating_add(long.saturating_mul(values));
         if self.looked_at > MAX_JSON_PATCH_VALUES || self.paths > MAX_PATHS_TEXT {
             return Err(Status::too_large(
                 "Request entity too large: the operations of the JSON patch change too many values",
             ));
         }
-        if path.0.len() + levels > MAX_DEPTH {
+        if path.tokens().len() + levels > MAX_DEPTH {
             return Err(Status::too_large(format!(
                 "Request entity too large: the patched object is nested deeper than {MAX_DEPTH} levels"
             )));
@@ -119,132 +120,36 @@ fn measure(value: &Value) -> (usize, usize) {
 fn apply_one(object: &mut Value, operation: &Value, written: &Value) -> Option<()> {
     let path = Pointer::parse(operation.get("path")?.as_str()?)?;
     let from = || Pointer::parse(operation.get("from")?.as_str()?);
+    let value = || operation.get("value").cloned().unwrap_or_default();
     match operation.get("op")?.as_str()? {
-        "add" => add(object, &path, operation.get("value").cloned().unwrap_or_default()),
-        "remove" => remove(object, &path).map(drop),
-        "replace" => replace(object, &path, operation.get("value").cloned().unwrap_or_default()),
+        "add" => add(object, &path, value()),
+        "remove" => pointer::remove(object, &path).ok().map(drop),
+        // A missing member is added.
+        "replace" if matches!(pointer::member(object, &path), Ok(None)) => add(object, &path, value()),
+        "replace" => pointer::replace(object, &path, value()).ok(),
         "move" => {
-            let value = remove(object, &from()?)?;
+            let value = pointer::remove(object, &from()?).ok()?;
             add(object, &path, value)
         }
         "copy" => {
+            let from = from().filter(|from| !from.is_whole())?;
             // A missing member is copied as null.
-            let value = member(object, &from()?)?.cloned().unwrap_or_default();
+            let value = pointer::member(object, &from).ok()?.cloned().unwrap_or_default();
             add(object, &path, value)
         }
         "test" => {
             let wanted = written.get("value").unwrap_or(&Value::Null);
-            let found =
-                if path.is_whole() { &*object } else { member(object, &path)?.unwrap_or(&Value::Null) };
+            let found = pointer::member(object, &path).ok()?.unwrap_or(&Value::Null);
             (found == wanted).then_some(())
         }
         _ => None,
     }
 }
 
-/// An unescaped JSON pointer. The text before the first slash is ignored, a text without a slash is invalid, and the
-/// empty text points to the whole document.
-struct Pointer(Vec<String>);
-
-impl Pointer {
-    fn parse(text: &str) -> Option<Self> {
-        if text.is_empty() {
-            return Some(Self(Vec::new()));
-        }
-        let tokens = text.split_once('/')?.1.split('/');
-        Some(Self(tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect()))
-    }
-}
-
-impl Pointer {
-    fn is_whole(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-fn index(token: &str, length: usize) -> Option<usize> {
-    let number: i64 = token.parse().ok()?;
-    let length = i64::try_from(length).ok()?;
-    usize::try_from(if number < 0 { number + length } else { number }).ok()
-}
-
-fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
-    match value {
-        Value::Object(map) => map.get(token),
-        Value::Array(items) => items.get(index(token, items.len())?),
-        _ => None,
-    }
-}
-
-fn get<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
-    path.0.iter().try_fold(object, |value, token| child(value, token))
-}
-
-/// Returns the value at `path`. `None` means that its container is missing or its index is out of range, `Some(None)`
-/// that an object lacks the member.
-fn member<'a>(object: &'a Value, path: &Pointer) -> Option<Option<&'a Value>> {
-    let (last, parents) = path.0.split_last()?;
-    let container = parents.iter().try_fold(object, |value, token| child(value, token))?;
-    match container {
-        Value::Object(map) => Some(map.get(last)),
-        other => child(other, last).map(Some),
-    }
-}
-
-/// Returns the container of the value at `path`, and the last token.
-fn parent<'a, 'p>(object: &'a mut Value, path: &'p Pointer) -> Option<(&'a mut Value, &'p str)> {
-    let (last, parents) = path.0.split_last()?;
-    let container = parents.iter().try_fold(object, |value, token| match value {
-        Value::Object(map) => map.get_mut(token),
-        Value::Array(items) => {
-            let position = index(token, items.len())?;
-            items.get_mut(position)
-        }
-        _ => None,
-    })?;
-    Some((container, last))
-}
-
+/// Adds a value below the object, which cannot be replaced as a whole.
 fn add(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
-    match parent(object, path)? {
-        (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
-        (Value::Array(items), "-") => items.push(value),
-        (Value::Array(items), token) => {
-            // For insertion, a negative index counts from behind the last item.
-            let position = index(token, items.len() + usize::from(token.starts_with('-')))?;
-            if position > items.len() {
-                return None;
-            }
-            items.insert(position, value);
-        }
-        _ => return None,
+    if path.is_whole() {
+        return None;
     }
-    Some(())
-}
-
-fn remove(object: &mut Value, path: &Pointer) -> Option<Value> {
-    match parent(object, path)? {
-        (Value::Object(map), name) => map.remove(name),
-        (Value::Array(items), token) => {
-            let position = index(token, items.len())?;
-            (position < items.len()).then(|| items.remove(position))
-        }
-        _ => None,
-    }
-}
-
-fn replace(object: &mut Value, path: &Pointer, value: Value) -> Option<()> {
-    if path.0.is_empty() {
-        *object = value;
-        return Some(());
-    }
-    match parent(object, path)? {
-        (Value::Object(map), name) => drop(map.insert(name.to_owned(), value)),
-        (Value::Array(items), token) => {
-            let position = index(token, items.len())?;
-            *items.get_mut(position)? = value;
-        }
-        _ => return None,
-    }
-    Some(())
+    pointer::add(object, path, value).ok()
 }

@@ -4,6 +4,7 @@
 
 mod json;
 mod lists;
+pub mod pointer;
 mod refusal;
 pub mod shown;
 mod strategic;
