@@ -16,7 +16,7 @@ use crate::caller::{Call, Caller, Reply};
 use crate::error::{Error, Result};
 use crate::handlers::{self, Registered};
 use crate::hooks::Hook;
-use crate::kept::{Kept, Key};
+use crate::kept::{self, Kept, Key};
 use crate::limits::QUOTED_CHARACTERS;
 use crate::metrics::Metrics;
 use crate::names::{DEFAULT_TIMEOUT_SECONDS, HOOKS_VERSION};
@@ -43,7 +43,7 @@ impl Client {
     /// Creates a client of the extensions that the ExtensionConfigs of this management cluster describe.
     pub fn new(manager: &Manager, caller: Arc<dyn Caller>) -> Self {
         let metrics = Metrics::of(manager.all_metrics());
-        Self { manager: manager.clone(), caller, kept: Arc::default(), metrics }
+        Self { manager: manager.clone(), caller, kept: Arc::new(kept::none()), metrics }
     }
 
     /// Asks an extension which handlers it has.

@@ -1,18 +1,15 @@
 //! Answers that are kept for a while: the variables that an extension defines. Many classes ask for the same ones.
 
-use std::collections::BTreeMap;
-
+use machinery::cache::Expiring;
 use machinery::hash::fnv1a_64;
-use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::time::Instant;
 
 use crate::handlers::Registered;
 use crate::hooks::Hook;
 use crate::limits::{KEPT_ANSWERS, KEPT_FOR};
 
 /// What an answer depends on: the handler, the version of its ExtensionConfig, and the request.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     handler: String,
     config: (String, String),
@@ -32,22 +29,10 @@ impl Key {
     }
 }
 
-/// The kept answers, each with the time at which it is forgotten, on the monotonic clock.
-#[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<BTreeMap<Key, (Instant, Value)>>);
+/// The answers that are kept.
+pub(crate) type Kept = Expiring<Key, Value>;
 
-impl Kept {
-    pub(crate) fn get(&self, key: &Key, now: Instant) -> Option<Value> {
-        let kept = self.0.lock();
-        kept.get(key).filter(|(until, _)| *until > now).map(|(_, answer)| answer.clone())
-    }
-
-    pub(crate) fn keep(&self, key: Key, answer: Value, now: Instant) {
-        let mut kept = self.0.lock();
-        kept.retain(|_, (until, _)| *until > now);
-        if kept.len() >= KEPT_ANSWERS {
-            kept.clear();
-        }
-        kept.insert(key, (now + KEPT_FOR, answer));
-    }
+/// Creates a cache without answers.
+pub(crate) fn none() -> Kept {
+    Expiring::new(KEPT_ANSWERS, KEPT_FOR)
 }

@@ -17,5 +17,5 @@ pub const HANDLERS: usize = 512;
 pub const TIMEOUT_SECONDS: i32 = 30;
 /// How long the variables that an extension has named are not asked for again.
 pub const KEPT_FOR: Duration = Duration::from_secs(10 * 60);
-/// Number of answers with variables that are kept; beyond that they are forgotten.
+/// Number of answers with variables that are kept; beyond that those are forgotten that were not used for the longest time.
 pub const KEPT_ANSWERS: usize = 64;

@@ -1,12 +1,10 @@
 //! Checks of the Secrets with a cluster's authorities and keys: whether they can be used.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use engine::object;
 use k8s_openapi::api::core::v1::Secret;
+use machinery::cache::Cache;
 use machinery::clock::rfc3339;
-use parking_lot::Mutex;
 
 use crate::certificates::{CERTIFICATE_KEY, PRIVATE_KEY, Purpose, needs_key, text};
 
@@ -85,24 +83,24 @@ fn facts(secret: &Secret, purpose: Purpose) -> Result<Option<Validity>, String> 
 }
 
 /// The results of the checks of Secrets, which are parsed once for each version.
-#[derive(Default)]
-pub struct Checks(Mutex<BTreeMap<String, (u64, Checked)>>);
+pub struct Checks(Cache<String, (u64, Checked)>);
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self(Cache::new(MAX_CHECKS))
+    }
+}
 
 impl Checks {
     /// Returns what was found out about a Secret.
     pub fn of(&self, secret: &Secret, purpose: Purpose) -> Checked {
         let (uid, version) = (object::uid(secret).to_owned(), object::version(secret));
-        let known = self.0.lock().get(&uid).filter(|(known, _)| *known == version).cloned();
+        let known = self.0.get(&uid).filter(|(known, _)| *known == version);
         if let Some((_, checked)) = known {
             return checked;
         }
         let checked = Checked::of(secret, purpose);
-        let mut all = self.0.lock();
-        // Secrets that are gone are forgotten with all others, which are checked again.
-        if all.len() >= MAX_CHECKS {
-            all.clear();
-        }
-        all.insert(uid, (version, checked.clone()));
+        self.0.keep(uid, (version, checked.clone()));
         checked
     }
 }

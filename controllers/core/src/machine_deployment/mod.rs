@@ -36,7 +36,6 @@ pub(crate) use sets::HASH;
 
 use crate::change::{cluster_of, report};
 use engine::selector;
-use kept::Decisions;
 use observe::{BY_ORPHAN, MachineDeploymentController};
 
 const OWNED: &[&str] = &[
@@ -114,7 +113,7 @@ fn start(manager: &Manager, updater: &SharedUpdater) {
         applied,
         recorder,
         updater: updater.clone(),
-        decisions: Decisions::default(),
+        decisions: kept::none(),
     }));
 }
 

@@ -1,40 +1,38 @@
 //! Decisions whether Machines can be updated in place, kept until the control plane acts on them.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use engine::in_place::Decision;
-use parking_lot::Mutex;
+use machinery::cache::Expiring;
 use tokio::time::Instant;
 
 /// As upstream keeps those about MachineSets.
 const KEPT_FOR: Duration = Duration::from_secs(600);
+/// Number of decisions that are kept; beyond that the updater is asked again.
+const KEPT: usize = 20_000;
 
-/// A decision for one generation of the control plane.
-#[derive(Debug, Clone)]
-struct Kept {
-    generation: Option<i64>,
-    /// When it is forgotten, on the monotonic clock.
-    until: Instant,
-    decision: Decision,
-}
+/// A decision, for one generation of the control plane.
+type Kept = (Option<i64>, Decision);
 
 /// The decisions, by UID of the Machine.
-#[derive(Debug, Default)]
-pub(super) struct Decisions(Mutex<BTreeMap<String, Kept>>);
+#[derive(Debug)]
+pub(super) struct Decisions(Expiring<String, Kept>);
+
+impl Default for Decisions {
+    fn default() -> Self {
+        Self(Expiring::new(KEPT, KEPT_FOR))
+    }
+}
 
 impl Decisions {
     /// Returns the decision about a Machine, if it is about the present generation of the control plane.
     pub fn get(&self, uid: &str, generation: Option<i64>, now: Instant) -> Option<Decision> {
-        let kept = self.0.lock();
-        let found = kept.get(uid).filter(|kept| kept.generation == generation && kept.until > now);
-        found.map(|kept| kept.decision.clone())
+        let (about, decision) = self.0.get(uid, now)?;
+        (about == generation).then_some(decision)
     }
 
-    /// Keeps a decision, and forgets those whose time has passed.
+    /// Keeps a decision.
     pub fn keep(&self, uid: &str, generation: Option<i64>, decision: Decision, now: Instant) {
-        let mut all = self.0.lock();
-        all.retain(|_, kept| kept.until > now);
-        all.insert(uid.to_owned(), Kept { generation, until: now + KEPT_FOR, decision });
+        self.0.keep(uid.to_owned(), (generation, decision), now);
     }
 }
