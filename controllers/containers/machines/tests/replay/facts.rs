@@ -1,6 +1,7 @@
 //! The facts about an object that a recording tells. Pure.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde_json::Value;
 
@@ -28,8 +29,9 @@ pub fn facts(object: &Value) -> Facts {
     if let Some(id) = spec["providerID"].as_str() {
         add("providerID", id, "");
     }
-    if spec["controlPlaneEndpoint"]["host"].as_str().is_some_and(|host| !host.is_empty()) {
-        add("host", "<address>", "");
+    let host = text(&spec["controlPlaneEndpoint"]["host"]);
+    if !host.is_empty() {
+        add("host", if host.parse::<IpAddr>().is_ok() { "<address>" } else { &host }, "");
     }
     if status["initialization"]["provisioned"] == true {
         add("provisioned", "true", "");

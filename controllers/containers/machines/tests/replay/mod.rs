@@ -11,7 +11,7 @@ mod rows;
 use crate::host::{Ends, Host};
 use compare::is_like;
 use play::{Events, play};
-use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, Row, UNBALANCED};
+use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, IGNITION, Row, STOPPED, UNBALANCED};
 
 /// Lives a recording. Each difference must have a row, and each row be needed.
 async fn live(recording: &str, events: Events<'_>, unfinished: &[&str], rows: &[Row<'_>]) {
@@ -96,4 +96,15 @@ async fn a_load_balancer_that_cannot_be_made() {
         ("Cluster e2", |host| refuse(host, "e2-lb", "no such image")),
     ];
     live(include_str!("../data/recorded/errors.txt"), events, &[], ERRORS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_container_is_in_the_place_of_the_load_balancer() {
+    // There, the second step was not followed to its end.
+    live(include_str!("../data/recorded/stopped.txt"), &[], &["that container removed"], STOPPED).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bootstrap_data_of_the_format_ignition() {
+    live(include_str!("../data/recorded/ignition.txt"), &[], &[], IGNITION).await;
 }

@@ -27,6 +27,11 @@ const REST: Duration = Duration::from_secs(45);
 /// What the Dev provider stumbles over.
 const MORE: &str = "ntp:\n  enabled: true\nusers:\n- name: somebody\n";
 
+/// What a machine with another format of bootstrap data gets.
+const IGNITION: &str = r#"{"ignition": {"version": "2.3.0"}, "storage": {"files": [{"filesystem": "root", "path": "/etc/kubeadm.sh",
+    "mode": 448, "contents": {"source": "data:,kubeadm%20join%0A"}}]}, "systemd": {"units": [{"name": "kubeadm.service",
+    "enabled": true, "contents": "[Service]\nExecStart=/etc/kubeadm.sh\n"}]}}"#;
+
 /// What befalls the host in a step whose name begins like this.
 pub type Events<'a> = &'a [(&'a str, fn(&Host))];
 
@@ -185,9 +190,12 @@ impl Player {
         if let Some(data) = patch["spec"]["bootstrap"]["dataSecretName"].as_str() {
             let secrets = self.world.manager.objects::<k8s_openapi::api::core::v1::Secret>();
             if secrets.get(&engine::NamespacedName::new("default", data)).is_none() {
-                let value =
-                    if data.starts_with("bad-ntp") { format!("{DATA}{MORE}") } else { DATA.to_owned() };
-                secret(&self.world, "default", data, json!({"value": value})).await;
+                let secrets = match data.split('-').next() {
+                    Some("ign") => json!({"value": IGNITION, "format": "ignition"}),
+                    Some("bad") if data.starts_with("bad-ntp") => json!({"value": format!("{DATA}{MORE}")}),
+                    _ => json!({"value": DATA}),
+                };
+                secret(&self.world, "default", data, secrets).await;
             }
         }
         let mut object = patch.clone();

@@ -16,6 +16,7 @@ const AWAY: &str = "that Docker does not answer is told, except of machines of w
 const FIRST_LINE: &str = "what failed is in the first line";
 const SECTIONS: &str = "users and ntp are done; there, they stop the machine for ever";
 const MOUNT: &str = "a folder that is missing is an error; there, it is made on the machine";
+const STARTED: &str = "the load balancer runs and has an address; there, its container stays stopped, and the machine waits for ever";
 const TEXT: &str = "the text of the error is that of what runs the containers";
 
 /// In each recording.
@@ -152,3 +153,17 @@ pub const ERRORS: &[Row<'_>] = &[
         TEXT,
     ),
 ];
+
+/// A stopped container is in the place of the load balancer.
+pub const STOPPED: &[Row<'_>] = &[
+    ("there DevCluster d2 host=invalid IP", STARTED),
+    ("here DevCluster d2 host=<address>", STARTED),
+    ("rest there DevCluster d2 host=invalid IP", STARTED),
+    ("rest here DevCluster d2 host=<address>", STARTED),
+    ("rest there DevMachine d2-cp-h4srl *", STARTED),
+    ("rest here DevMachine d2-cp-h4srl *", STARTED),
+    ("here DevMachine d2-cp-h4srl *", STARTED),
+];
+
+/// Bootstrap data of the format Ignition.
+pub const IGNITION: &[Row<'_>] = &[];
