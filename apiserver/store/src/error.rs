@@ -32,7 +32,7 @@ pub enum EngineError {
     },
     /// The data directory has the content of another engine than the chosen one.
     #[error(
-        "{content} was written by the engine {found}; choose {found} instead of {chosen}, or another directory with --data-dir"
+        "{content} was written by the engine {found}; use --store {found} instead of {chosen}, or choose another directory with --data-dir"
     )]
     OtherEngine {
         /// The file or folder of the other engine.

@@ -10,7 +10,7 @@ use kubelet::Kubelet;
 use machinery::clock::Clock;
 use serving::Listener;
 use serving::Tls;
-use store::{HistoryLimits, Store};
+use store::{EngineKind, HistoryLimits, Store};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -273,7 +273,7 @@ async fn open_store(
 ) -> Result<Store> {
     let kind = options.store.engine();
     let content = kind.content(directory.path());
-    if let Some(content) = &content {
+    if let Some(content) = content.as_deref().filter(|_| EngineKind::of(directory.path()).is_none()) {
         directory.refuse_lost_store(content)?;
     }
     let opened = tokio::task::spawn_blocking(move || kind.open(&lock)).await;

@@ -207,7 +207,10 @@ impl Queue {
     pub fn add(&self, request: Request, cause: Cause) {
         let added = {
             let mut state = self.state.lock();
-            state.causes.entry(request.clone()).or_insert(cause);
+            let known = state.causes.entry(request.clone()).or_insert_with(|| cause.clone());
+            if known.is_time() {
+                *known = cause;
+            }
             state.add_spaced(request, self.clock.monotonic())
         };
         if matches!(added, Added::Ready | Added::Later) {

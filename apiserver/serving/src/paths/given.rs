@@ -15,6 +15,8 @@ use crate::transport::body::Body;
 pub struct PathRequest {
     /// One of the methods that the path answers.
     pub method: Method,
+    /// The path without percent escapes, which was authorized.
+    pub path: String,
     /// The path and the query, as they were sent.
     pub uri: Uri,
     /// The headers.

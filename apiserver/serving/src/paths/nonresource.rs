@@ -33,11 +33,12 @@ impl Shared {
     pub(crate) async fn answer_given(
         &self,
         given: &GivenPath,
+        path: &str,
         parts: &Parts,
         user: &User,
         body: RequestBody,
     ) -> Reply {
-        match self.handled(given, parts, user, body).await {
+        match self.handled(given, path, parts, user, body).await {
             Ok(response) => Reply::Response(Box::new(response)),
             Err(status) => Answer::error(&status, &parts.headers).into(),
         }
@@ -46,6 +47,7 @@ impl Shared {
     async fn handled(
         &self,
         given: &GivenPath,
+        path: &str,
         parts: &Parts,
         user: &User,
         body: RequestBody,
@@ -56,7 +58,8 @@ impl Shared {
         }
         let body = self.read(body).await?;
         let (method, uri, headers) = (parts.method.clone(), parts.uri.clone(), parts.headers.clone());
-        (given.handler)(PathRequest { method, uri, headers, user: user.clone(), body }).await
+        (given.handler)(PathRequest { method, path: path.to_owned(), uri, headers, user: user.clone(), body })
+            .await
     }
 
     /// Answers a request for a non-resource path of the server itself, the one that was authorized. Request bodies are not read.

@@ -116,7 +116,7 @@ impl Shared {
             }
             Some(Route::Unknown(unknown)) => self.no_such_resource(unknown),
             Some(Route::Nowhere(_)) | None => Ok(match self.given(path) {
-                Some(given) => self.answer_given(given, parts, user, body).await,
+                Some(given) => self.answer_given(given, path, parts, user, body).await,
                 None => self.other_path(parts, path, &query),
             }),
         }

@@ -20,6 +20,13 @@ pub enum Cause {
     Resync,
 }
 
+impl Cause {
+    /// Whether a time has come, and nothing has happened.
+    pub(super) fn is_time(&self) -> bool {
+        matches!(self, Self::Requeue | Self::Retry | Self::Resync)
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -26,6 +26,11 @@ async fn the_cause_is_the_first_event_since_the_reconcile_began() {
     queue.add_after_failure(one.clone());
     assert_eq!(queue.next().await, one);
     assert_eq!(queue.cause(&one), Some(Cause::Retry));
+    queue.done(&one);
+    queue.add_after(one.clone(), Duration::from_secs(9), Cause::Resync);
+    queue.add(one.clone(), event());
+    assert_eq!(queue.next().await, one);
+    assert_eq!(queue.cause(&one), Some(event()), "the time has not come yet");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -163,7 +164,8 @@ impl Supervisor<'_> {
             let mut wanted =
                 [PollFd::new(&running.console, PollFlags::IN), PollFd::new(&running.process, PollFlags::IN)];
             let polled = poll(&mut wanted, again.as_ref());
-            if std::env::current_dir().is_err() {
+            // A folder that was removed has no name any more.
+            if std::fs::metadata(".").is_ok_and(|folder| folder.nlink() == 0) {
                 // A frozen process of version 1 does not end.
                 self.group.freeze(false).ok();
                 running.child.kill().ok();

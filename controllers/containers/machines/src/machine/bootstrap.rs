@@ -28,19 +28,43 @@ pub(super) struct Run<'a> {
 /// failed, and is killed.
 pub(super) async fn run(run: &Run<'_>, limit: Duration) -> Result<Done> {
     let longest = limit.saturating_add(limits::OVERDUE);
-    let report = tokio::select! {
-        report = run.follow() => report?,
-        () = run.clock.sleep(longest) => run.give_up().await?,
+    // The time in which a node is silent before the bootstrap begins is not that of the bootstrap.
+    let begun = tokio::select! {
+        biased;
+        begun = run.begun() => Some(begun?),
+        () = run.clock.sleep(longest) => None,
+    };
+    let report = match begun {
+        Some(Some(report)) => report,
+        Some(None) => tokio::select! {
+            biased;
+            report = run.ended() => report?,
+            () = run.clock.sleep(longest) => run.give_up().await?,
+        },
+        None => run.give_up().await?,
     };
     Ok(Done::Bootstrap(report))
 }
 
 impl Run<'_> {
-    async fn follow(&self) -> Result<Report> {
+    /// Begins the bootstrap, unless it was begun before. Returns its report if it has ended already.
+    async fn begun(&self) -> Result<Option<Report>> {
         loop {
             match self.status().await? {
                 None => {}
                 Some(Report { outcome: Outcome::NotStarted, .. }) => self.begin().await?,
+                Some(Report { outcome: Outcome::Running(_), .. }) => return Ok(None),
+                Some(report) => return Ok(Some(report)),
+            }
+            self.clock.sleep(limits::LOOK).await;
+        }
+    }
+
+    /// Waits for the end of a bootstrap that was begun.
+    async fn ended(&self) -> Result<Report> {
+        loop {
+            match self.status().await? {
+                None => {}
                 Some(Report { outcome: outcome @ Outcome::Running(_), .. }) => (self.say)(&outcome.message()),
                 Some(report) => return Ok(report),
             }
@@ -52,7 +76,12 @@ impl Run<'_> {
     async fn give_up(&self) -> Result<Report> {
         let found = self.parts.runtime.inspect(self.name).await?.context("the container is gone")?;
         // In a paused one everything waits until it goes on.
-        ensure!(found.state == State::Running, "container {} does not run", self.name);
+        let name = self.name;
+        ensure!(found.state != State::Paused, "container {name} is paused: `firstlight nodes resume {name}`");
+        ensure!(
+            found.state == State::Running,
+            "container {name} does not run: `firstlight nodes start {name}`"
+        );
         let at = match self.status().await? {
             Some(Report { outcome: Outcome::Running(at), .. }) => Some(at),
             Some(Report { outcome: Outcome::NotStarted, .. }) | None => None,
@@ -89,18 +118,18 @@ impl Run<'_> {
         let longest = limits::COMMAND.saturating_add(limits::OVERDUE);
         let ran = match tokio::time::timeout(longest, ran).await {
             Ok(ran) => ran?,
-            Err(_) => return Ok(self.is_silent(longest)),
+            Err(_) => return Ok(self.say_silent(longest)),
         };
         match ran.exit {
             Exit::Code(0) => Ok(Some(ran.stdout)),
             Exit::Code(code) => {
                 bail!("a command in the node exited with status: {code}: {}", last_line(&ran.stderr))
             }
-            Exit::TimedOut => Ok(self.is_silent(limits::COMMAND)),
+            Exit::TimedOut => Ok(self.say_silent(limits::COMMAND)),
         }
     }
 
-    fn is_silent(&self, after: Duration) -> Option<Vec<u8>> {
+    fn say_silent(&self, after: Duration) -> Option<Vec<u8>> {
         (self.say)(&format!(
             "Running bootstrap command: a command in the node has not ended after {} s",
             after.as_secs()

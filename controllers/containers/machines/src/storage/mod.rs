@@ -6,19 +6,19 @@ mod plan;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use engine::controller::requests_of;
 use engine::object::is_deleting;
 use engine::{
     Action, Controller, Descriptor, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
-    Upstream, Workload, owners,
+    Upstream, Workload, owners, paused,
 };
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{DevCluster, DevMachine};
-use system_containers::{Exit, Runtime, run};
+use system_containers::{Exit, Runtime, State, run};
 
 use crate::cluster::owned_by;
 use crate::limits;
@@ -41,7 +41,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
     };
     let (connected, all) = (reconciler.objects.clone(), reconciler.objects.clone());
     let controller = Controller::new(manager, CONTROLLER.name)
-        .watches(&reconciler.objects, |change| vec![change.name()])
+        .reconciles(&reconciler.objects)
         .reads(&reconciler.machines)
         .reads(&reconciler.clusters)
         .stands_aside(&reconciler.upstream, move || requests_of(&all.all()));
@@ -63,20 +63,21 @@ impl Reconciler for StorageReconciler {
         let Some(cluster) = self.objects.get(&request).and_then(|dev| self.cluster(&dev)) else {
             return Ok(Action::done());
         };
-        // Each connection is told.
+        // Each connection causes a reconcile.
         let Ok(workload) = self.manager.clusters().get(&cluster) else { return Ok(Action::done()) };
         let observed = match self.observe(&workload, &cluster) {
             Ok(observed) => observed,
             Err(again) => return Ok(Action::requeue_after(again)),
         };
-        let mut failed = Ok(Action::requeue_after(limits::CLAIMS));
+        let mut next = limits::CLAIMS;
         for step in plan::plan(&observed) {
-            // One that fails does not hinder the others.
+            // One that fails does not hinder the others, and no claim waits longer than the next look.
             if let Err(error) = self.take(&workload, step).await {
-                failed = Err(error);
+                tracing::warn!(%cluster, %error, "cannot take a step for a claim");
+                next = limits::INSPECT;
             }
         }
-        failed
+        Ok(Action::requeue_after(next))
     }
 }
 
@@ -86,11 +87,12 @@ impl StorageReconciler {
         let backend = &dev.spec.backend;
         let is_here = backend.docker.is_some() && backend.in_memory.is_none() && !is_deleting(dev);
         let cluster = owners::named::<Cluster>(dev)?;
-        let is_paused = self.clusters.get(&cluster)?.spec.paused == Some(true);
+        let is_paused = !paused::causes(dev, Some(self.clusters.get(&cluster)?.as_ref())).is_empty();
         (is_here && !is_paused && self.upstream.left(DevCluster::KIND).is_none()).then_some(cluster)
     }
 
-    /// Returns what is in a cluster. The error says when to look again: the cluster has no class of these volumes, or its first lists have not come yet.
+    /// Returns what is in a cluster. The error says when to look again: the cluster has neither a class of these volumes nor one of them, or its first
+    /// lists have not come yet.
     fn observe(
         &self,
         workload: &Workload,
@@ -98,20 +100,22 @@ impl StorageReconciler {
     ) -> std::result::Result<Observed, Duration> {
         let classes = workload.objects::<StorageClass>();
         classes.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
-        let classes = classes.all();
-        if !classes.iter().any(|class| plan::is_ours(class)) {
+        let volumes = workload.objects::<PersistentVolume>();
+        volumes.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
+        let (classes, volumes) = (classes.all(), volumes.all());
+        if !classes.iter().any(|class| plan::is_ours(class))
+            && !volumes.iter().any(|it| plan::is_made_here(it))
+        {
             return Err(limits::INSPECT);
         }
         let claims = workload.objects::<PersistentVolumeClaim>();
-        let volumes = workload.objects::<PersistentVolume>();
         claims.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
-        volumes.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
         let name = |dev: Arc<DevMachine>| {
             let id = dev.spec.provider_id.as_deref()?;
             id.strip_prefix(PROVIDER_ID).map(str::to_owned)
         };
         let nodes = self.machines.by_cluster(cluster).into_iter().filter_map(name).collect();
-        Ok(Observed { classes, claims: claims.all(), volumes: volumes.all(), nodes })
+        Ok(Observed { classes, claims: claims.all(), volumes, nodes })
     }
 
     async fn take(&self, workload: &Workload, step: Step) -> Result<()> {
@@ -124,7 +128,8 @@ impl StorageReconciler {
             }
             Step::Remove { node, volume } => {
                 if let Some(node) = node {
-                    self.execute(&node, &["rm", "-rf", "--", &plan::folder(&volume)]).await?;
+                    self.execute(&node, &["rm", "-rf", "--one-file-system", "--", &plan::folder(&volume)])
+                        .await?;
                 }
                 volumes.delete(&volume).await
             }
@@ -141,8 +146,10 @@ fn failed(error: anyhow::Error) -> Error {
     Error::failed(format!("a volume of {STORAGE_PROVISIONER}: {error:#}"))
 }
 
-/// Runs a command in a node, if there still is one.
+/// Runs a command in a node that runs: in a paused one it would wait until somebody resumes it.
 async fn in_node(runtime: &dyn Runtime, node: &str, command: &[&str]) -> anyhow::Result<()> {
+    let found = runtime.inspect(node).await?;
+    ensure!(found.is_some_and(|found| found.state == State::Running), "node {node} does not run");
     let ran = run(runtime, node, command, b"", limits::COMMAND).await?;
     let program = command.first().context("there is no command")?;
     match ran.exit {

@@ -81,6 +81,9 @@ fn make(
     let is_possible = spec.volume_name.as_deref().is_none_or(str::is_empty)
         && spec.volume_mode.as_deref().is_none_or(|mode| mode == "Filesystem")
         && spec.selector.is_none()
+        // Nobody would fill it.
+        && spec.data_source.is_none()
+        && spec.data_source_ref.is_none()
         && modes.iter().all(|mode| MODES.contains(&mode.as_str()))
         && !is_deleting(claim);
     let size = spec.resources.as_ref()?.requests.as_ref()?.get("storage")?;
@@ -106,11 +109,14 @@ fn make(
     Some(Step::Make { node: node.to_owned(), volume: Box::new(volume.ok()?) })
 }
 
+/// Returns whether a volume was made here.
+pub(super) fn is_made_here(volume: &PersistentVolume) -> bool {
+    annotation(volume, PROVISIONED_BY) == Some(STORAGE_PROVISIONER)
+}
+
 /// Returns whether a volume was made here, and its claim is gone.
 fn is_unused(volume: &PersistentVolume) -> bool {
     let policy = volume.spec.as_ref().and_then(|spec| spec.persistent_volume_reclaim_policy.as_deref());
     let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
-    annotation(volume, PROVISIONED_BY) == Some(STORAGE_PROVISIONER)
-        && policy == Some("Delete")
-        && phase == Some("Released")
+    is_made_here(volume) && policy == Some("Delete") && phase == Some("Released")
 }
