@@ -36,7 +36,7 @@ impl Pointer {
 /// Returns the value at `path`.
 ///
 /// # Errors
-/// There is none.
+/// The path names no value.
 pub fn get<'a>(object: &'a Value, path: &Pointer) -> Result<&'a Value> {
     path.0.iter().try_fold(object, |value, token| child(value, token))
 }
@@ -56,7 +56,7 @@ pub fn member<'a>(object: &'a Value, path: &Pointer) -> Result<Option<&'a Value>
 /// Adds a value, in the place of one that is there. In a list it is inserted; `-` is the end of the list.
 ///
 /// # Errors
-/// There is no such place.
+/// What contains the place is missing, or is neither an object nor a list.
 pub fn add(object: &mut Value, path: &Pointer, value: Value) -> Result<()> {
     let Some((parent, last)) = parent(object, path)? else {
         *object = value;
@@ -81,7 +81,7 @@ pub fn add(object: &mut Value, path: &Pointer, value: Value) -> Result<()> {
 /// Replaces the value at `path`.
 ///
 /// # Errors
-/// There is none.
+/// The path names no value.
 pub fn replace(object: &mut Value, path: &Pointer, value: Value) -> Result<()> {
     let place = match parent(object, path)? {
         None => object,
@@ -94,7 +94,7 @@ pub fn replace(object: &mut Value, path: &Pointer, value: Value) -> Result<()> {
 /// Removes the value at `path`, and returns it.
 ///
 /// # Errors
-/// There is none, or the path is the whole document.
+/// The path names no value, or the whole document.
 pub fn remove(object: &mut Value, path: &Pointer) -> Result<Value> {
     let (parent, last) = parent(object, path)?.ok_or("the path must name a field")?;
     match parent {
@@ -137,7 +137,7 @@ fn not_there(token: &str) -> String {
     format!("there is no {token:?}")
 }
 
-/// Returns the position that a token means in a list; `length` is the first position that is none.
+/// Returns the position that a token means in a list; positions are below `length`.
 fn position(token: &str, length: usize) -> Result<usize> {
     let number: i64 = token.parse().map_err(|_| format!("{token:?} is not an index of a list"))?;
     let length_signed = i64::try_from(length).unwrap_or(i64::MAX);

@@ -19,9 +19,9 @@ pub struct PathRequest {
     pub path: String,
     /// The path and the query, as they were sent.
     pub uri: Uri,
-    /// The headers.
+    /// The headers of the request.
     pub headers: HeaderMap,
-    /// The user who asks, or on whose behalf.
+    /// The user: the impersonated one, if there is one.
     pub user: User,
     /// The complete body.
     pub body: Bytes,

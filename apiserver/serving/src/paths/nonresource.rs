@@ -6,7 +6,7 @@ use access::User;
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
 use http::header::{ACCEPT, CACHE_CONTROL};
 use http::request::Parts;
-use http::{HeaderValue, Method, Response};
+use http::{HeaderValue, Method};
 use machinery::status::Status;
 use registry::limits::ASIDE_FROM_BYTES;
 use serde_json::{Value, json};
@@ -20,7 +20,9 @@ use crate::response::answer::Answer;
 use crate::response::negotiate::{Media, meets, no_representation};
 use crate::response::reply::Reply;
 use crate::shared::Shared;
-use crate::transport::body::Body;
+
+/// What a path says to a method that it does not answer.
+const NOT_ALLOWED: &str = "the server does not allow this method on the requested resource";
 
 impl Shared {
     /// Returns what the embedding program answers to requests for a path: the most specific of its paths.
@@ -29,7 +31,7 @@ impl Shared {
         given.max_by_key(|given| given.path.len())
     }
 
-    /// Answers a request for a path of the embedding program.
+    /// Lets the embedding program answer a request for one of its paths.
     pub(crate) async fn answer_given(
         &self,
         given: &GivenPath,
@@ -37,29 +39,20 @@ impl Shared {
         parts: &Parts,
         user: &User,
         body: RequestBody,
-    ) -> Reply {
-        match self.handled(given, path, parts, user, body).await {
-            Ok(response) => Reply::Response(Box::new(response)),
-            Err(status) => Answer::error(&status, &parts.headers).into(),
-        }
-    }
-
-    async fn handled(
-        &self,
-        given: &GivenPath,
-        path: &str,
-        parts: &Parts,
-        user: &User,
-        body: RequestBody,
-    ) -> Result<Response<Body>, Status> {
+    ) -> Result<Reply, Status> {
         if !given.methods.contains(&parts.method) {
-            let message = "the server does not allow this method on the requested resource";
-            return Err(Status::method_not_allowed(message));
+            return Err(Status::method_not_allowed(NOT_ALLOWED));
         }
         let body = self.read(body).await?;
-        let (method, uri, headers) = (parts.method.clone(), parts.uri.clone(), parts.headers.clone());
-        (given.handler)(PathRequest { method, path: path.to_owned(), uri, headers, user: user.clone(), body })
-            .await
+        let request = PathRequest {
+            method: parts.method.clone(),
+            path: path.to_owned(),
+            uri: parts.uri.clone(),
+            headers: parts.headers.clone(),
+            user: user.clone(),
+            body,
+        };
+        Ok(Reply::Response(Box::new((given.handler)(request).await?)))
     }
 
     /// Answers a request for a non-resource path of the server itself, the one that was authorized. Request bodies are not read.
@@ -109,8 +102,7 @@ impl Shared {
         let head = parts.method == Method::HEAD && !self.is_routed(path);
         let reads = parts.method == Method::GET || head;
         if !reads && !self.answers_to_all(path) {
-            let message = "the server does not allow this method on the requested resource";
-            return Some(Err(Status::method_not_allowed(message)));
+            return Some(Err(Status::method_not_allowed(NOT_ALLOWED)));
         }
         Some(answer)
     }

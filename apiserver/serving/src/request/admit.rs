@@ -42,7 +42,7 @@ impl Shared {
     ) -> Result<&'a User, Status> {
         let authorizer = &*self.options.authorizer;
         let other = impersonate::impersonate(&request.of(user), headers, authorizer, &self.last_modes)?;
-        let user = other.map_or(user, |other| record.served_for(other));
+        let user = other.map_or(user, |other| record.impersonates(other));
         match self.denial(user, request) {
             None => Ok(user),
             Some(status) => Err(status),

@@ -80,17 +80,17 @@ impl AuditRecord {
         self.user.get_or_init(|| user)
     }
 
-    /// Records on whose behalf the request is served, if not on that of the user who asks.
-    pub(crate) fn served_for(&self, user: User) -> &User {
+    /// Records the user whom the user who asks impersonates.
+    pub(crate) fn impersonates(&self, user: User) -> &User {
         self.impersonated.get_or_init(|| user)
     }
 
-    /// Returns the name of the user who asks; empty if nobody was identified.
+    /// Returns the name of the user who asks. It is empty before authentication, and if that fails.
     pub(crate) fn user(&self) -> &str {
         self.user.get().map_or("", |user| &user.name)
     }
 
-    /// Returns the name of the user on whose behalf the request is served.
+    /// Returns the name of the impersonated user.
     pub(crate) fn impersonated(&self) -> Option<&str> {
         self.impersonated.get().map(|user| user.name.as_str())
     }

@@ -115,10 +115,10 @@ impl Shared {
                 self.resource(Asked { parts, target, query, user, aside }, body).await
             }
             Some(Route::Unknown(unknown)) => self.no_such_resource(unknown),
-            Some(Route::Nowhere(_)) | None => Ok(match self.given(path) {
+            Some(Route::Nowhere(_)) | None => match self.given(path) {
                 Some(given) => self.answer_given(given, path, parts, user, body).await,
-                None => self.other_path(parts, path, &query),
-            }),
+                None => Ok(self.other_path(parts, path, &query)),
+            },
         }
     }
 

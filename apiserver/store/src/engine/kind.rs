@@ -30,7 +30,7 @@ impl EngineKind {
         Self::Sled,
     ];
 
-    /// Returns the engine whose content a data directory has; `None` if it has none.
+    /// Returns the engine that has written the content of a data directory; `None` for a directory without content.
     pub fn of(directory: &Path) -> Option<Self> {
         let has = |kind: &Self| kind.content(directory).is_some_and(|content| content.exists());
         Self::PERSISTENT.iter().copied().find(has)
