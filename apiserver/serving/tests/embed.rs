@@ -2,6 +2,12 @@
 //! of both.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "http/common.rs"]
+#[allow(dead_code, reason = "the tests over HTTP use more of it")]
+mod common;
+#[path = "http/log.rs"]
+mod log;
+
 use std::path::PathBuf;
 use std::process::Stdio;
 
