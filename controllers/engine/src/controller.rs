@@ -205,7 +205,7 @@ impl Controller {
             tokio::select! {
                 biased;
                 Some(_) = running.join_next(), if !running.is_empty() => {}
-                request = self.queue.next() => {
+                (request, cause) = self.queue.next() => {
                     if self.is_filtered_out.as_ref().is_some_and(|is_filtered_out| is_filtered_out(&request)) {
                         let is_confirmed = self.queue.tried(&request, None);
                         self.queue.done(&request);
@@ -217,7 +217,7 @@ impl Controller {
                     let (name, manager) = (self.name, self.manager.clone());
                     let (queue, failures) = (self.queue.clone(), failures.clone());
                     let task = Task { name, manager, queue, failures, time_limit: self.time_limit };
-                    running.spawn(work(task, reconciler.clone(), request));
+                    running.spawn(work(task, reconciler.clone(), request, cause));
                 }
             }
         }
@@ -234,10 +234,9 @@ struct Task {
 }
 
 /// Reconciles one object. A panic ends this reconcile only and is retried like an error.
-async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request) {
+async fn work<R: Reconciler>(task: Task, reconciler: Arc<R>, request: Request, cause: Cause) {
     let Task { name, manager, queue, failures, time_limit } = task;
     let (start, active) = (manager.clock().monotonic(), manager.metrics().active(name));
-    let cause = queue.cause(&request).unwrap_or(Cause::Requeue);
     let span = tracing::info_span!("reconcile", controller = name, object = %request, %cause);
     let reconcile = reconciler.reconcile(request.clone()).instrument(span);
     let reconcile = tokio::time::timeout(time_limit, reconcile);

@@ -71,12 +71,6 @@ pub struct Load {
     pub longest: Duration,
 }
 
-/// A reconcile that runs.
-struct Running {
-    since: Instant,
-    cause: Cause,
-}
-
 #[derive(Default)]
 struct State {
     ready: VecDeque<Request>,
@@ -84,8 +78,8 @@ struct State {
     queued: BTreeMap<Request, Instant>,
     /// Why each request waits, now, for its time or for the end of its reconcile.
     causes: BTreeMap<Request, Cause>,
-    /// The requests that are being reconciled.
-    working: BTreeMap<Request, Running>,
+    /// The requests that are being reconciled, each with the start of its reconcile.
+    working: BTreeMap<Request, Instant>,
     again: BTreeSet<Request>,
     delayed: BTreeMap<(Instant, u64), Request>,
     due: BTreeMap<Request, (Instant, u64)>,
@@ -152,8 +146,7 @@ impl State {
         }
         self.started.insert(request.clone(), now);
         self.starts.push_back((now, request.clone()));
-        let cause = self.causes.remove(request).unwrap_or(Cause::Requeue);
-        self.working.insert(request.clone(), Running { since: now, cause });
+        self.working.insert(request.clone(), now);
     }
 
     /// Adds the delayed requests that are due. Returns the number of those that did not wait already.
@@ -171,16 +164,17 @@ impl State {
         added
     }
 
-    /// Removes and returns the next request, and the time for which it waited. Its delayed request is dropped, because the reconcile
+    /// Removes and returns the next request, its cause, and the time for which it waited. Its delayed request is dropped, because the reconcile
     /// decides anew when it must run again.
-    fn pop(&mut self, now: Instant) -> Option<(Request, Duration)> {
+    fn pop(&mut self, now: Instant) -> Option<(Request, Cause, Duration)> {
         let request = self.ready.pop_front()?;
         let since = self.queued.remove(&request).unwrap_or(now);
         if let Some(key) = self.due.remove(&request) {
             self.delayed.remove(&key);
         }
         self.start(&request, now);
-        Some((request, now - since))
+        let cause = self.causes.remove(&request).unwrap_or(Cause::Requeue);
+        Some((request, cause, now - since))
     }
 }
 
@@ -207,9 +201,10 @@ impl Queue {
     pub fn add(&self, request: Request, cause: Cause) {
         let added = {
             let mut state = self.state.lock();
-            let known = state.causes.entry(request.clone()).or_insert_with(|| cause.clone());
-            if known.is_time() {
-                *known = cause;
+            match state.causes.get_mut(&request) {
+                Some(known) if known.is_time() => *known = cause,
+                Some(_) => {}
+                None => drop(state.causes.insert(request.clone(), cause)),
             }
             state.add_spaced(request, self.clock.monotonic())
         };
@@ -291,17 +286,17 @@ impl Queue {
         self.state.lock().failures.remove(request);
     }
 
-    /// Waits for the next object to reconcile and returns it. The caller must call [`Queue::done`]
+    /// Waits for the next object to reconcile, and returns it with the cause. [`Queue::done`] must be called
     /// afterwards.
-    pub async fn next(&self) -> Request {
+    pub async fn next(&self) -> (Request, Cause) {
         loop {
             let changed = self.changed.notified();
             let earliest = {
                 let (now, mut state) = (self.clock.monotonic(), self.state.lock());
                 self.metrics.adds.inc_by(state.release_due(now));
-                if let Some((request, waited)) = state.pop(now) {
+                if let Some((request, cause, waited)) = state.pop(now) {
                     self.metrics.waited.observe(waited.as_secs_f64());
-                    return request;
+                    return (request, cause);
                 }
                 state.delayed.first_key_value().map(|(key, _)| key.0)
             };
@@ -316,16 +311,11 @@ impl Queue {
         }
     }
 
-    /// Returns why an object is being reconciled.
-    pub(crate) fn cause(&self, request: &Request) -> Option<Cause> {
-        self.state.lock().working.get(request).map(|running| running.cause.clone())
-    }
-
     /// Marks the reconcile of an object as finished.
     pub fn done(&self, request: &Request) {
         let (now, mut state) = (self.clock.monotonic(), self.state.lock());
-        if let Some(running) = state.working.remove(request) {
-            self.metrics.worked.observe((now - running.since).as_secs_f64());
+        if let Some(since) = state.working.remove(request) {
+            self.metrics.worked.observe((now - since).as_secs_f64());
         }
         if !state.again.remove(request) {
             return;
@@ -345,7 +335,7 @@ impl Queue {
     /// Returns the current load.
     pub fn load(&self) -> Load {
         let (now, state) = (self.clock.monotonic(), self.state.lock());
-        let running = state.working.values().map(|running| now - running.since);
+        let running = state.working.values().map(|since| now - *since);
         Load {
             waiting: state.ready.len(),
             unfinished: running.clone().sum(),

@@ -16,21 +16,19 @@ async fn the_cause_is_the_first_event_since_the_reconcile_began() {
     queue.add(one.clone(), event());
     queue.add(one.clone(), Cause::Connection);
     for cause in [Some(Cause::Connection), Some(Cause::Outside), None] {
-        assert_eq!(queue.next().await, one);
-        causes.push(queue.cause(&one).unwrap().to_string());
+        let (request, began_for) = queue.next().await;
+        assert_eq!(request, one);
+        causes.push(began_for.to_string());
         cause.into_iter().for_each(|cause| queue.add(one.clone(), cause));
         queue.done(&one);
     }
     assert_eq!(causes, ["Machine changed", "connection changed", "work outside of the API"]);
-    assert_eq!(queue.cause(&one), None);
     queue.add_after_failure(one.clone());
-    assert_eq!(queue.next().await, one);
-    assert_eq!(queue.cause(&one), Some(Cause::Retry));
+    assert_eq!(queue.next().await, (one.clone(), Cause::Retry));
     queue.done(&one);
     queue.add_after(one.clone(), Duration::from_secs(9), Cause::Resync);
     queue.add(one.clone(), event());
-    assert_eq!(queue.next().await, one);
-    assert_eq!(queue.cause(&one), Some(event()), "the time has not come yet");
+    assert_eq!(queue.next().await, (one, event()), "the time has not come yet");
 }
 
 #[tokio::test(start_paused = true)]
@@ -39,16 +37,16 @@ async fn each_object_once_and_never_twice_at_a_time() {
     queue.add(request("a"), event());
     queue.add(request("a"), event());
     queue.add(request("b"), event());
-    assert_eq!(queue.next().await, request("a"));
+    assert_eq!(queue.next().await.0, request("a"));
     queue.add(request("a"), event());
-    assert_eq!(queue.next().await, request("b"));
+    assert_eq!(queue.next().await.0, request("b"));
     assert!(queue.is_empty(), "a is worked on and must wait");
     tokio::time::advance(Duration::from_secs(3)).await;
     let expected = Load { waiting: 0, unfinished: Duration::from_secs(6), longest: Duration::from_secs(3) };
     assert_eq!(queue.load(), expected);
     assert_eq!(queue.metrics.adds.get(), 3);
     queue.done(&request("a"));
-    assert_eq!(queue.next().await, request("a"));
+    assert_eq!(queue.next().await.0, request("a"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -58,7 +56,7 @@ async fn delays_and_back_off() {
     let queue = Queue::new(clock.clone(), QueueMetrics::default());
     queue.add_after(request("late"), Duration::from_secs(9), Cause::Requeue);
     queue.add_after(request("late"), Duration::from_secs(3), Cause::Requeue);
-    assert_eq!(queue.next().await, request("late"));
+    assert_eq!(queue.next().await.0, request("late"));
     assert_eq!(clock.monotonic() - start, Duration::from_secs(3));
     queue.done(&request("late"));
     let delays: Vec<u64> =
@@ -76,7 +74,7 @@ async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
     let mut waited = Vec::new();
     let mut last = clock.monotonic();
     for _ in 0..12 {
-        assert_eq!(queue.next().await, request("bad"));
+        assert_eq!(queue.next().await.0, request("bad"));
         waited.push((clock.monotonic() - last).as_millis());
         last = clock.monotonic();
         // The reconcile writes what failed, which is an event.
@@ -86,12 +84,12 @@ async fn an_event_of_a_failing_reconcile_repeats_it_at_most_once_a_second() {
     }
     assert_eq!(waited, [0, 5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000]);
     // After a success, there is no delay but that of all events.
-    assert_eq!(queue.next().await, request("bad"));
+    assert_eq!(queue.next().await.0, request("bad"));
     queue.add(request("bad"), event());
     queue.forget(&request("bad"));
     queue.done(&request("bad"));
     last = clock.monotonic();
-    assert_eq!(queue.next().await, request("bad"));
+    assert_eq!(queue.next().await.0, request("bad"));
     assert_eq!(clock.monotonic() - last, SPACING);
 }
 
@@ -106,7 +104,7 @@ async fn a_burst_of_events_is_reconciled_at_once_and_a_last_time() {
             queue.add(request("other"), event());
         }
         for _ in 0..2 {
-            let request = queue.next().await;
+            let request = queue.next().await.0;
             // The reconcile writes something.
             queue.add(request.clone(), event());
             queue.done(&request);
@@ -123,7 +121,7 @@ async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten()
     for name in ["a", "b", "a", "a"] {
         let begin = clock.monotonic();
         queue.add(request(name), event());
-        assert_eq!(queue.next().await, request(name));
+        assert_eq!(queue.next().await.0, request(name));
         queue.done(&request(name));
         assert_eq!(clock.monotonic(), begin, "{name}");
         tokio::time::advance(SPACING).await;
@@ -140,16 +138,16 @@ async fn what_was_there_at_the_beginning_is_expected_until_it_is_reconciled() {
     queue.begin();
     queue.add(second.clone(), event());
     assert_eq!(queue.expected(), [(first.clone(), None)]);
-    assert_eq!(queue.next().await, first);
+    assert_eq!(queue.next().await.0, first);
     assert!(!queue.tried(&first, Some("refused".to_owned())));
     queue.done(&first);
     assert_eq!(queue.expected(), [(first.clone(), Some("refused".to_owned()))]);
     // An event during the reconcile: only the next one has seen it.
-    assert_eq!(queue.next().await, second);
+    assert_eq!(queue.next().await.0, second);
     queue.add_expected(second.clone(), event());
     assert!(!queue.tried(&second, None));
     queue.done(&second);
-    assert_eq!(queue.next().await, second);
+    assert_eq!(queue.next().await.0, second);
     assert!(queue.tried(&second, None) && queue.tried(&first, None) && queue.expected().is_empty());
     assert!(!queue.tried(&first, None), "it is told once");
 }
