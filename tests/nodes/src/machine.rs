@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use crate::images::Images;
 use crate::run::{run, until};
+use crate::usage;
 
 /// The longest time for a command that looks at something.
 const LOOK: Duration = Duration::from_secs(30);
@@ -51,7 +52,9 @@ impl Machine {
         for name in SETTINGS {
             add(name, fs::read_to_string(Path::new("/proc/sys").join(name)).unwrap_or_default());
         }
-        add("processes", processes().join("\n"));
+        let mut processes: Vec<String> = usage::running().map(|(_, name)| name).collect();
+        processes.sort();
+        add("processes", processes.join("\n"));
         add("control groups", format!("{:#?}", groups(folder)));
         Ok(Self(found))
     }
@@ -73,21 +76,6 @@ impl Machine {
         }
         Ok(())
     }
-}
-
-/// Returns the first words of the command lines of all processes that live.
-fn processes() -> Vec<String> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| {
-            // That of a process that has ended, and whose parent does not know yet, is empty.
-            let line = fs::read(entry.path().join("cmdline")).ok()?;
-            let word = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
-            Some(String::from_utf8_lossy(word).into_owned())
-        })
-        .collect();
-    names.sort();
-    names
 }
 
 /// Returns the control groups of the data directories in a folder that are there.

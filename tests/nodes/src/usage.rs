@@ -60,11 +60,18 @@ fn memory(process: u32) -> Result<Memory> {
 
 /// Returns the processes whose command line begins with this word.
 pub fn called(word: &str) -> Vec<u32> {
-    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let begins = |process: &u32| {
-        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).next() == Some(word.as_bytes())
-    };
-    processes.filter(begins).collect()
+    let is_called = |(process, name): (u32, String)| (name == word).then_some(process);
+    running().filter_map(is_called).collect()
+}
+
+/// Returns all processes that live, each with the first word of its command line.
+pub fn running() -> impl Iterator<Item = (u32, String)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let process = entry.file_name().to_str()?.parse().ok()?;
+        // That of a process that has ended, and whose parent does not know yet, is empty.
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        let word = line.split(|byte| *byte == 0).next().filter(|word| !word.is_empty())?;
+        Some((process, String::from_utf8_lossy(word).into_owned()))
+    })
 }

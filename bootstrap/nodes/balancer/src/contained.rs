@@ -35,7 +35,7 @@ impl Contained {
 
     /// Returns the folder of a balancer.
     fn folder(&self, name: &str) -> PathBuf {
-        self.data.join(FOLDER).join(name)
+        folder_of(&self.data, name)
     }
 
     async fn ensured(
@@ -126,6 +126,10 @@ impl Contained {
     }
 }
 
+fn folder_of(data: &Path, name: &str) -> PathBuf {
+    data.join(FOLDER).join(name)
+}
+
 /// Removes the container called `name`, and what there is of it as a balancer of this data directory, which a damaged one does not say it is.
 ///
 /// # Errors
@@ -133,7 +137,7 @@ impl Contained {
 pub async fn delete(runtime: &dyn Runtime, data: &Path, name: &str) -> Result<()> {
     check_name(name)?;
     runtime.remove(name).await?;
-    let folder = data.join(FOLDER).join(name);
+    let folder = folder_of(data, name);
     let remove = move || match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", folder.display()))

@@ -29,44 +29,31 @@ pub(super) struct Run<'a> {
 pub(super) async fn run(run: &Run<'_>, limit: Duration) -> Result<Done> {
     let longest = limit.saturating_add(limits::OVERDUE);
     // The time in which a node is silent before the bootstrap begins is not that of the bootstrap.
-    let begun = tokio::select! {
-        biased;
-        begun = run.begun() => Some(begun?),
-        () = run.clock.sleep(longest) => None,
-    };
-    let report = match begun {
-        Some(Some(report)) => report,
-        Some(None) => tokio::select! {
-            biased;
-            report = run.ended() => report?,
-            () = run.clock.sleep(longest) => run.give_up().await?,
-        },
-        None => run.give_up().await?,
-    };
+    let mut report = run.within(longest, |_| true).await?;
+    if matches!(report.outcome, Outcome::Running(_)) {
+        report = run.within(longest, |outcome| !matches!(outcome, Outcome::Running(_))).await?;
+    }
     Ok(Done::Bootstrap(report))
 }
 
 impl Run<'_> {
-    /// Begins the bootstrap, unless it was begun before. Returns its report if it has ended already.
-    async fn begun(&self) -> Result<Option<Report>> {
+    /// Returns the first report with an awaited outcome, or gives up after a time.
+    async fn within(&self, time: Duration, is_awaited: impl Fn(&Outcome) -> bool) -> Result<Report> {
+        tokio::select! {
+            biased;
+            report = self.follow(is_awaited) => report,
+            () = self.clock.sleep(time) => self.give_up().await,
+        }
+    }
+
+    /// Begins the bootstrap, unless it was begun before, and returns the first report with an awaited outcome.
+    async fn follow(&self, is_awaited: impl Fn(&Outcome) -> bool) -> Result<Report> {
         loop {
             match self.status().await? {
                 None => {}
                 Some(Report { outcome: Outcome::NotStarted, .. }) => self.begin().await?,
-                Some(Report { outcome: Outcome::Running(_), .. }) => return Ok(None),
-                Some(report) => return Ok(Some(report)),
-            }
-            self.clock.sleep(limits::LOOK).await;
-        }
-    }
-
-    /// Waits for the end of a bootstrap that was begun.
-    async fn ended(&self) -> Result<Report> {
-        loop {
-            match self.status().await? {
-                None => {}
-                Some(Report { outcome: outcome @ Outcome::Running(_), .. }) => (self.say)(&outcome.message()),
-                Some(report) => return Ok(report),
+                Some(report) if is_awaited(&report.outcome) => return Ok(report),
+                Some(report) => (self.say)(&report.outcome.message()),
             }
             self.clock.sleep(limits::LOOK).await;
         }

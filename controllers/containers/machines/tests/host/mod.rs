@@ -56,6 +56,8 @@ pub struct LoadBalancer {
     pub address: Ipv4Addr,
     pub labels: BTreeMap<String, String>,
     pub configuration: Configuration,
+    /// Whether its container was stopped, until it is ensured again.
+    pub is_stopped: bool,
 }
 
 #[derive(Default)]

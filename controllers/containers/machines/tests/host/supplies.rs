@@ -46,8 +46,8 @@ impl Host {
         Some(Balancer {
             name: name.to_owned(),
             address: found.address,
-            state: State::Running,
-            status: Some(status),
+            state: if found.is_stopped { State::Stopped { code: None, error: None } } else { State::Running },
+            status: (!found.is_stopped).then_some(status),
         })
     }
 }
@@ -66,15 +66,14 @@ impl Balancers for Host {
             if let Some(why) = self.with(|contents| contents.unbalanced.get(name).cloned()) {
                 bail!(why);
             }
-            let is_as_wanted = |it: &LoadBalancer| it.configuration == *configuration;
+            let is_as_wanted = |it: &LoadBalancer| it.configuration == *configuration && !it.is_stopped;
             if !self.with(|contents| contents.balancers.get(name).is_some_and(is_as_wanted)) {
                 self.change(format!("balance {name}"), |contents| {
                     let known = contents.balancers.get(name).map(|it| it.address).or(address);
                     let address = known.unwrap_or_else(|| contents.address());
                     let (labels, configuration) = (labels.clone(), configuration.clone());
-                    contents
-                        .balancers
-                        .insert(name.to_owned(), LoadBalancer { address, labels, configuration });
+                    let balancer = LoadBalancer { address, labels, configuration, is_stopped: false };
+                    contents.balancers.insert(name.to_owned(), balancer);
                     Ok(())
                 })
                 .await?;

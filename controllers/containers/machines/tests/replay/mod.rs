@@ -8,7 +8,11 @@ mod play;
 mod recording;
 mod rows;
 
-use crate::host::{Ends, Host};
+use std::collections::BTreeMap;
+
+use system_containers::balancer::Configuration;
+
+use crate::host::{Ends, Host, LoadBalancer};
 use compare::is_like;
 use play::{Events, play};
 use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, IGNITION, Row, STOPPED, UNBALANCED};
@@ -100,8 +104,14 @@ async fn a_load_balancer_that_cannot_be_made() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stopped_container_is_in_the_place_of_the_load_balancer() {
+    let events: Events<'_> = &[("a stopped container with the load balancer's labels", |host| {
+        let address = "10.93.0.254".parse().unwrap();
+        let (labels, configuration) = (BTreeMap::new(), Configuration { port: 6443, servers: Vec::new() });
+        let stopped = LoadBalancer { address, labels, configuration, is_stopped: true };
+        host.with(|contents| drop(contents.balancers.insert("d2-lb".to_owned(), stopped)));
+    })];
     // There, the second step was not followed to its end.
-    live(include_str!("../data/recorded/stopped.txt"), &[], &["that container removed"], STOPPED).await;
+    live(include_str!("../data/recorded/stopped.txt"), events, &["that container removed"], STOPPED).await;
 }
 
 #[tokio::test(start_paused = true)]
