@@ -1,4 +1,4 @@
-//! An API server of one's own: the kind Lamp, and its subresource `switch` in Rust. `cargo run -p serving --example embed`
+//! An API server of one's own: the kind Lamp, and its subresource `switch` in Rust. `cargo run -p firstlight-serving --example embed`
 #![allow(clippy::print_stdout, reason = "a program for a terminal")]
 
 use access::authorize::AllowAll;

@@ -37,7 +37,7 @@ fn parse(text: &str) -> Result<Known> {
 /// Returns the text of the list.
 pub fn write(known: &Known) -> String {
     let lines = known.iter().map(|(case, reason)| format!("{case}: {reason}\n"));
-    "# Cases that fail, each with its reason. UPDATE_EXPECT=1 cargo test -p conformance writes this list.\n"
+    "# Cases that fail, each with its reason. UPDATE_EXPECT=1 cargo test -p firstlight-conformance writes this list.\n"
         .to_owned()
         + &lines.collect::<String>()
 }

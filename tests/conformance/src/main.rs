@@ -1,4 +1,4 @@
-//! `cargo run -p conformance -- [--in FOLDER] TOPIC|CASE|PREFIX/...`: replays cases and prints each
+//! `cargo run -p firstlight-conformance -- [--in FOLDER] TOPIC|CASE|PREFIX/...`: replays cases and prints each
 //! difference. Without names it replays all cases; with a folder it uses recordings that are not committed.
 #![expect(clippy::print_stdout, reason = "the differences are what the command is for")]
 

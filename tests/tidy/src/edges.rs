@@ -121,22 +121,26 @@ pub fn workspace_edges(metadata: &Value) -> (Vec<Edge>, Vec<(String, String)>) {
     let root = metadata["workspace_root"].as_str().unwrap_or_default();
     let room = |package: &&Value| {
         let path = package["manifest_path"].as_str()?.strip_prefix(root)?.trim_start_matches('/');
-        Some((package["name"].as_str()?.to_owned(), path.split('/').next()?.to_owned()))
+        Some((short_name(package)?, path.split('/').next()?.to_owned()))
     };
     let rooms = packages.iter().filter_map(room).collect();
     let mut edges = Vec::new();
     for package in &packages {
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let local = dependency["path"].is_string() && dependency["kind"].is_null();
-            if let (true, Some(from), Some(to)) =
-                (local, package["name"].as_str(), dependency["name"].as_str())
-            {
-                edges.push(Edge { from: from.to_owned(), to: to.to_owned() });
+            if let (true, Some(from), Some(to)) = (local, short_name(package), short_name(dependency)) {
+                edges.push(Edge { from, to });
             }
         }
     }
     edges.sort();
     (edges, rooms)
+}
+
+/// The name of a package without the prefix that all of ours carry.
+fn short_name(package: &Value) -> Option<String> {
+    let name = package["name"].as_str()?;
+    Some(name.strip_prefix("firstlight-").unwrap_or(name).to_owned())
 }
 
 /// The violations in `edges`, one per line.

@@ -172,7 +172,7 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Bench { arguments } => {
             suite::release(&workspace_root())?;
-            let mut all = vec!["run", "--release", "--quiet", "--package", "benches", "--"];
+            let mut all = vec!["run", "--release", "--quiet", "--package", "firstlight-benches", "--"];
             all.extend(arguments.iter().map(String::as_str));
             suite::cargo(&workspace_root(), &all, &[])
         }

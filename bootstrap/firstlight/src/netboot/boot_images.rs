@@ -45,7 +45,7 @@ pub(super) fn make(folder: &Path, agent: &Configuration, more: &[String]) -> Res
             Making { assets: &assets, folder: folder.join("made").join(processor.name()), processor };
         let Some(program) = making.program()? else {
             tracing::warn!(
-                "machines with {0} cannot be booted, for whose kernel there is no agent: build it (cargo build --profile agent -p agent \
+                "machines with {0} cannot be booted, for whose kernel there is no agent: build it (cargo build --profile agent -p firstlight-agent \
                  --target {0}-unknown-linux-musl), and add it with firstlight metal assets add firstlight-agent",
                 processor.name()
             );

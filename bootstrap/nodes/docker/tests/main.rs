@@ -1,4 +1,4 @@
-//! Tests against a daemon that keeps everything in memory. The suite with a real one is `cargo run -p node-docker --bin node-docker-suite`.
+//! Tests against a daemon that keeps everything in memory. The suite with a real one is `cargo run -p firstlight-node-docker --bin node-docker-suite`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

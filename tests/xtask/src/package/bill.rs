@@ -13,7 +13,7 @@ use super::program::Program;
 use super::tools::{digest, output_of};
 
 /// The packages in the program: the server, and the agent, which is a separate program inside it.
-const PACKAGES: &[&str] = &["firstlight", "agent"];
+const PACKAGES: &[&str] = &["firstlight", "firstlight-agent"];
 
 /// A crate by name and version.
 type Key = (String, String);

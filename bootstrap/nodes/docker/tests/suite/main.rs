@@ -2,7 +2,7 @@
 //! mounts and processes, so that nothing reaches the machine's network and nothing outlives the suite. By name, because it needs Debian's
 //! docker.io (or podman), iptables, iproute2, busybox-static and python3:
 //!
-//!     cargo run -p node-docker --bin node-docker-suite
+//!     cargo run -p firstlight-node-docker --bin node-docker-suite
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
