@@ -5,8 +5,9 @@ use serde_json::Value;
 
 #[test]
 fn definitions_get_the_verdicts_of_kube_apiserver() {
-    let folder =
-        std::env::var("GOLDEN_DATA").unwrap_or_else(|_| format!("{}/tests/data", env!("CARGO_MANIFEST_DIR")));
+    let folder = std::env::var("GOLDEN_DATA").unwrap_or_else(|_| {
+        format!("{}/tests/data", concat!(env!("CARGO_MANIFEST_DIR"), "/../apiextensions"))
+    });
     let text = std::fs::read_to_string(format!("{folder}/crds.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     let mut failed = Vec::new();

@@ -7,8 +7,9 @@ use machinery::schema::{coerce, default};
 use serde_json::Value;
 
 fn data(name: &str) -> Value {
-    let folder =
-        std::env::var("GOLDEN_DATA").unwrap_or_else(|_| format!("{}/tests/data", env!("CARGO_MANIFEST_DIR")));
+    let folder = std::env::var("GOLDEN_DATA").unwrap_or_else(|_| {
+        format!("{}/tests/data", concat!(env!("CARGO_MANIFEST_DIR"), "/../apiextensions"))
+    });
     let text = std::fs::read_to_string(format!("{folder}/{name}")).unwrap();
     serde_json::from_str(&text).unwrap()
 }

@@ -5,7 +5,7 @@ use cel::limits::{MAX_CEL_CALL_COST, MAX_CEL_OBJECT_COST};
 use machinery::schema::{Rule, Schema};
 use serde_json::{Value, json};
 
-use crate::validate;
+use crate::cel::validate;
 
 fn estimate(schema: &Value, rule: &str) -> u64 {
     let schema = Schema::parse(schema).unwrap();

@@ -5,7 +5,7 @@ use cel::limits::{MAX_CEL_DEPTH, MAX_CEL_SOURCE};
 use machinery::schema::{Rule, Schema};
 use serde_json::json;
 
-use crate::validate;
+use crate::cel::validate;
 
 /// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;

@@ -4,7 +4,7 @@ use cel::Rules;
 use machinery::schema::Schema;
 use serde_json::{Value, json};
 
-use crate::validate;
+use crate::cel::validate;
 
 /// Returns the errors of a rule on a value, or an empty text.
 fn verdict(mut schema: Value, rule: &str, value: &Value, old: Option<&Value>) -> String {

@@ -6,7 +6,7 @@ use cel::RuleProblem;
 use machinery::schema::Schema;
 use serde_json::{Value, json};
 
-use crate::validate;
+use crate::cel::validate;
 
 #[test]
 fn rules_are_judged_as_by_the_real_server() {

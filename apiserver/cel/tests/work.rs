@@ -4,7 +4,7 @@ use cel::limits::MAX_CEL_PROBLEMS_TEXT;
 use machinery::schema::{Rule, Schema};
 use serde_json::{Value, json};
 
-use crate::validate;
+use crate::cel::validate;
 
 /// Returns the error of a rule when its definition is written, or when it is evaluated.
 fn rule(text: &str, value: &Value) -> String {

@@ -25,13 +25,13 @@ impl Clock {
     }
 
     /// Returns a clock that starts at `epoch` and follows tokio's time, which a test or the simulation pauses.
-    #[expect(clippy::disallowed_methods, reason = "this is the door")]
+    #[expect(clippy::disallowed_methods, reason = "the only access to the clock")]
     pub fn simulated(epoch: DateTime<Utc>) -> Self {
         Self(Arc::new(Source::Simulated { epoch, start: tokio::time::Instant::now() }))
     }
 
     /// Returns the current time in UTC.
-    #[expect(clippy::disallowed_methods, reason = "this is the door")]
+    #[expect(clippy::disallowed_methods, reason = "the only access to the clock")]
     pub fn now(&self) -> DateTime<Utc> {
         match &*self.0 {
             Source::System => Utc::now(),
@@ -42,7 +42,7 @@ impl Clock {
     }
 
     /// Returns monotonic time, which is only suitable for measuring durations.
-    #[expect(clippy::disallowed_methods, reason = "this is the door")]
+    #[expect(clippy::disallowed_methods, reason = "the only access to the clock")]
     pub fn monotonic(&self) -> tokio::time::Instant {
         tokio::time::Instant::now()
     }

@@ -7,7 +7,7 @@ use machinery::schema::{Schema, default, prune};
 use machinery::{meta, patch};
 use serde_json::{Value, json};
 
-use crate::OneSchema;
+use crate::machinery::OneSchema;
 
 struct Server {
     schema: Schema,

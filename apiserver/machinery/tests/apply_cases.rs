@@ -260,7 +260,7 @@ fn play(lines: &[&str]) -> Vec<String> {
 
 #[test]
 fn as_the_field_manager_of_kubernetes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/apply_cases");
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../machinery")).join("tests/apply_cases");
     let (mut cases, mut steps, mut failures) = (0, 0, Vec::new());
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -9,7 +9,7 @@ use machinery::table::Path;
 use machinery::{decode, patch};
 use serde_json::{Value, json};
 
-use crate::OneSchema;
+use crate::machinery::OneSchema;
 
 /// Half the stack of a tokio worker thread (2 MiB), on which the server runs all of this code.
 const STACK: usize = 1 << 20;

@@ -7,7 +7,7 @@ use machinery::meta;
 use machinery::schema::Schema;
 use serde_json::{Value, json};
 
-use crate::OneSchema;
+use crate::machinery::OneSchema;
 
 fn now() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap()

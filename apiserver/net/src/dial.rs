@@ -112,6 +112,7 @@ async fn tcp(host: &str, port: u16) -> Result<TcpStream, Error> {
         }
         let is_last = waiting.len() == 0;
         tokio::select! {
+            biased;
             Some(outcome) = tried.next() => match outcome {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;

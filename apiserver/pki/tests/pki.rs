@@ -87,14 +87,20 @@ fn every_algorithm_signs_and_reads_back() {
 #[test]
 fn reads_sec1_and_pkcs1_keys() {
     for (file, header) in [("sec1.pem", "EC PRIVATE KEY"), ("pkcs1.pem", "RSA PRIVATE KEY")] {
-        let text =
-            std::fs::read_to_string(format!("{}/tests/data/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let text = std::fs::read_to_string(format!(
+            "{}/tests/data/{file}",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../pki")
+        ))
+        .unwrap();
         assert!(text.contains(header));
         let key = PrivateKey::from_pem(&text).unwrap();
         // What such a program wrote is what this crate writes of the same key.
         assert_eq!(body(&key.to_pem()), body(&text), "{file}");
-        let public =
-            std::fs::read_to_string(format!("{}/tests/data/{file}.pub", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let public = std::fs::read_to_string(format!(
+            "{}/tests/data/{file}.pub",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../pki")
+        ))
+        .unwrap();
         assert_eq!(pki::public_key(&public).unwrap(), key.public_key_der(), "{file}");
     }
 }

@@ -5,6 +5,8 @@
 //! | SPDY/3.1 with the protocol `portforward.k8s.io` ([`streams`]) | client-go |
 //! | the same over a WebSocket ([`tunnel`]), whose protocol is `SPDY/3.1+portforward.k8s.io` | client-go, which tries it first |
 //! | a WebSocket with the protocol `v4.channel.k8s.io` ([`channels`]) | kube and clients in other languages |
+//!
+//! `cargo xtask test portforward` runs what holds it, Pods of the program `firstlight` among it.
 
 mod channels;
 pub mod limits;

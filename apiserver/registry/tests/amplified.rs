@@ -5,8 +5,8 @@
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Map, Value, json};
 
-use crate::common::{GROUP, context, definition, serve, version};
-use crate::housekeeping::{create, open};
+use crate::registry::common::{GROUP, context, definition, serve, version};
+use crate::registry::housekeeping::{create, open};
 
 /// A kind whose lists have items with many defaults.
 async fn gadgets(registry: &Registry) -> Served {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::common::{self, Webhook, context, converted, definition, version};
+use crate::registry::common::{self, Webhook, context, converted, definition, version};
 use registry::{
     Converter, Definition, EventType, Input, ListOptions, PatchBody, Registry, Served, Subresource,
     WatchOptions, WebhookResponse,

@@ -1,7 +1,7 @@
 //! Objects and definitions of the maximum depth pass through every verb on half the stack of a thread.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use crate::common;
+use crate::registry::common;
 use machinery::clock::Clock;
 use machinery::decode;
 use machinery::limits::MAX_DEPTH;

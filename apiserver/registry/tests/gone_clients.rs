@@ -11,8 +11,8 @@ use registry::{Context, Input, Options, Propagation, Registry, Served, Subresour
 use serde_json::{Value, json};
 use store::{Gate, Store};
 
-use crate::common::{GROUP, definition, serve};
-use crate::housekeeping::{create, delete, gone, maps};
+use crate::registry::common::{GROUP, definition, serve};
+use crate::registry::housekeeping::{create, delete, gone, maps};
 
 async fn open() -> (Registry, Gate) {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());

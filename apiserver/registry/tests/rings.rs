@@ -7,7 +7,7 @@ use std::time::Duration;
 use registry::{Context, DeleteOptions, PatchBody, Propagation, Registry, Served, Subresource};
 use serde_json::{Value, json};
 
-use crate::housekeeping::{create, delete, gone, map, maps, open, owned_by};
+use crate::registry::housekeeping::{create, delete, gone, map, maps, open, owned_by};
 
 /// Lets an object own another one, which blocks its deletion.
 async fn own(registry: &Registry, (served, namespace, name): (&Served, &str, &str), owners: Value) {

@@ -1,7 +1,7 @@
 //! Tests of which validation rules an update evaluates.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use crate::common::{self, context, definition, version};
+use crate::registry::common::{self, context, definition, version};
 use cel::evaluations;
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use registry::limits::ASIDE_FROM_BYTES;
 use registry::{Aside, Context, EventType, Input, ListOptions, Registry, Served, Turns, WatchOptions};
 use serde_json::{Map, Value, json};
 
-use crate::common::{self, context, converted, definition, serve, version};
+use crate::registry::common::{self, context, converted, definition, serve, version};
 
 /// Counts the work that takes turns.
 #[derive(Default)]

@@ -7,7 +7,7 @@ use machinery::status::Status;
 use registry::{Context, DeleteOptions, Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};
 
-use crate::common::{self, GROUP, Webhook, context, definition};
+use crate::registry::common::{self, GROUP, Webhook, context, definition};
 
 struct Plane {
     registry: Registry,

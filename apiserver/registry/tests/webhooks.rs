@@ -5,7 +5,7 @@ use machinery::status::Status;
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};
 
-use crate::common::{self, GROUP, Webhook, context, definition};
+use crate::registry::common::{self, GROUP, Webhook, context, definition};
 
 const ADMISSION: &str = "admission.k8s.io/v1";
 

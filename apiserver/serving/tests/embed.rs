@@ -25,7 +25,11 @@ use tokio::process::Command;
 fn example() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.ancestors().nth(2).unwrap().join("examples/embed");
-    assert!(path.exists(), "{} is not there: `cargo build -p firstlight-serving --examples` makes it", path.display());
+    assert!(
+        path.exists(),
+        "{} is not there: `cargo build -p firstlight-serving --examples` makes it",
+        path.display()
+    );
     path
 }
 

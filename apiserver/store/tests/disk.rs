@@ -256,7 +256,6 @@ async fn half_a_creation_is_no_store() {
     store.commit(vec![create(1)]).await.unwrap();
 }
 
-#[cfg(feature = "sled")]
 #[tokio::test]
 async fn sled_keeps_what_it_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
@@ -275,7 +274,6 @@ async fn sled_keeps_what_it_acknowledged() {
 }
 
 /// A program that this process starts has a copy of the descriptor, and of the lock, until it runs.
-#[cfg(feature = "sled")]
 #[test]
 fn sled_waits_for_a_copy_of_its_lock() {
     let directory = tempfile::tempdir().unwrap();

@@ -25,7 +25,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use webhook::HttpsCaller;
 
-use crate::Loopback;
+use crate::webhook::Loopback;
 
 fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bundle::{Additions, Bundle, Catalogue, Container, Digest, FileKind, Item, NewFile, list, verify, write};
 use serde_json::json;
 
-use crate::archives::{Archive, Layout, plain};
+use crate::bundle::archives::{Archive, Layout, plain};
 
 /// Returns the container images of `path` for linux/amd64.
 pub(crate) fn container(name: &str, path: &Path) -> Additions {

@@ -6,8 +6,8 @@ use bundle::{Bundle, Digest, FileKind, NewFile, limits, verify, write};
 use serde_json::{Value, json};
 use tar::EntryType;
 
-use crate::archives::{Archive, INDEX, LAYER, Layout, MANIFEST, plain};
-use crate::content::container;
+use crate::bundle::archives::{Archive, INDEX, LAYER, Layout, MANIFEST, plain};
+use crate::bundle::content::container;
 
 /// Returns the error of adding `archive`, and checks that nothing was written.
 #[track_caller]

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use engine::names::PAUSED;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams};
-use machinery::clock::{Clock, rfc3339};
+use machinery::clock::{Clock, parse_rfc3339, rfc3339};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
@@ -125,7 +125,7 @@ impl Kind {
 /// the object.
 fn check(action: Action, kind: Kind, object: &Value, now: DateTime<Utc>) -> Result<(), String> {
     let after = object.pointer("/spec/rollout/after").and_then(Value::as_str);
-    let later = after.and_then(|time| DateTime::parse_from_rfc3339(time).ok()).is_some_and(|time| time > now);
+    let later = after.and_then(parse_rfc3339).is_some_and(|time| time > now);
     let name = kind.name();
     match (action, kind.paused(object), kind) {
         (Action::Restart, true, Kind::MachineDeployment) => {

@@ -30,7 +30,7 @@ const MOVED_ON: [(&str, &str); 9] = [
 ];
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/describe")
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../clusterctl")).join("tests/data/describe")
 }
 
 struct Description {

@@ -141,7 +141,7 @@ pub enum Command {
     Bundle(BundleCommand),
     /// Render and test ClusterClasses offline
     ///
-    /// What a class makes of a Cluster is worked out from files alone, with the same code as in a server.
+    /// What a class makes of a Cluster is computed from files alone, with the same code as in a server.
     #[command(subcommand)]
     Class(ClassCommand),
     /// clusterctl's verbs

@@ -198,6 +198,7 @@ mod tests {
             }
         };
         tokio::select! {
+            biased;
             () = served => {}
             () = slow => {}
         }

@@ -1,5 +1,5 @@
 //! Assembly of the API server with the Cluster API kinds and of the controllers. The binary and the simulation build the same plane
-//! with different [`Doors`].
+//! with different [`Dependencies`].
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ const GET: &[Method] = &[Method::GET];
 
 /// The dependencies on the outside.
 #[derive(Clone)]
-pub struct Doors {
+pub struct Dependencies {
     /// The clock.
     pub clock: Clock,
     /// The source of randomness.
@@ -53,7 +53,7 @@ pub struct Plane {
     pub metrics: metrics::Metrics,
     /// The controllers whose progress the server shows.
     controllers: confirmation::Controllers,
-    doors: Doors,
+    dependencies: Dependencies,
     settings: Settings,
 }
 
@@ -65,11 +65,12 @@ impl Plane {
     /// The store fails, or its content cannot be served.
     pub async fn start(
         store: Store,
-        doors: &Doors,
+        dependencies: &Dependencies,
         root_certificate: Option<String>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, doors, root_certificate, keys, ClusterApiAdmission::default(), None).await
+        Self::start_with(store, dependencies, root_certificate, keys, ClusterApiAdmission::default(), None)
+            .await
     }
 
     /// Like [`Plane::start`], with the given admission of the Cluster API kinds: its feature gates, and its warnings about kinds that no
@@ -79,7 +80,7 @@ impl Plane {
     /// The errors of [`Plane::start`].
     pub async fn start_with(
         store: Store,
-        doors: &Doors,
+        dependencies: &Dependencies,
         root_certificate: Option<String>,
         keys: TokenKeys,
         cluster_api: ClusterApiAdmission,
@@ -89,33 +90,42 @@ impl Plane {
         let has_certificates = cluster_api.controllers.names().contains(&"pods");
         let settings = Settings { features: cluster_api.features, ..Settings::default() };
         let rbac = Rbac::new(store.clone());
-        let tokens = Tokens::new(store.clone(), doors.clock.clone(), doors.random.clone(), keys);
+        let tokens =
+            Tokens::new(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), keys);
         let options = registry::Options {
             kinds: None,
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
-            webhooks: Some(Arc::new(HttpsCaller::over(Outside(doors.network.clone()), doors.clock.clone()))),
+            webhooks: Some(Arc::new(HttpsCaller::over(
+                Outside(dependencies.network.clone()),
+                dependencies.clock.clone(),
+            ))),
         };
-        let registry = Registry::open(store.clone(), doors.clock.clone(), doors.random.clone(), options)
-            .await
-            .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
+        let registry =
+            Registry::open(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), options)
+                .await
+                .map_err(|error| anyhow!("cannot serve what is stored: {error}"))?;
         let metrics = metrics::Metrics::default();
         let controllers = confirmation::Controllers::default();
-        let server = Server::builder(registry.clone(), doors.clock.clone())
+        let server = Server::builder(registry.clone(), dependencies.clock.clone())
             .metrics(metrics.clone())
             .version(version())
             .authorizer(rbac)
             .tokens(tokens)
             .node(node)
             .connect(reboot::RESOURCE, reboot::Reboot(registry.clone()))
-            .connect(undo::RESOURCE, undo::Undo { registry: registry.clone(), clock: doors.clock.clone() })
-            .path(backup::BACKUP_PATH, GET, backup::backup_answer(store.clone(), doors.clock.clone()))
+            .connect(
+                undo::RESOURCE,
+                undo::Undo { registry: registry.clone(), clock: dependencies.clock.clone() },
+            )
+            .path(backup::BACKUP_PATH, GET, backup::backup_answer(store.clone(), dependencies.clock.clone()))
             .path(backup::VERIFY_PATH, GET, backup::verify_answer(store))
             .path(confirmation::CONTROLLERS_PATH, GET, confirmation::answer(controllers.clone()))
             .path(confirmation::CONFIRMED_PATH, GET, confirmation::held_answer(controllers.clone()))
             .build();
-        let plane = Self { registry, server, metrics, controllers, doors: doors.clone(), settings };
+        let plane =
+            Self { registry, server, metrics, controllers, dependencies: dependencies.clone(), settings };
         let more: &'static [_] = if has_certificates { &certificates::MANIFESTS } else { &[] };
         plane.install_kinds(more).await?;
         Ok(plane)
@@ -160,8 +170,8 @@ impl Plane {
     }
 
     /// Returns the dependencies on the outside.
-    pub fn doors(&self) -> &Doors {
-        &self.doors
+    pub fn dependencies(&self) -> &Dependencies {
+        &self.dependencies
     }
 
     /// Returns a client of this plane that acts as an administrator named `name`.
@@ -189,9 +199,9 @@ impl Plane {
     pub fn manager_with(&self, client: Client) -> Manager {
         Manager::new(engine::ManagerOptions {
             client,
-            clock: self.doors.clock.clone(),
-            random: self.doors.random.clone(),
-            network: self.doors.network.clone(),
+            clock: self.dependencies.clock.clone(),
+            random: self.dependencies.random.clone(),
+            network: self.dependencies.network.clone(),
             metrics: self.metrics.clone(),
             settings: self.settings.clone(),
         })

@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use http::Response;
 use kubelet::{Kubelet, Options, ProxyVariables, logs};
-use machinery::clock::Clock;
+use machinery::clock::{Clock, parse_rfc3339};
 use machinery::random::Random;
 use machinery::status::Status;
 use pod_network::Networks;
@@ -27,7 +27,7 @@ use serving::{Body, Connect, ConnectRequest};
 use crate::certificates::reachable;
 use crate::data_directory::DataDirectory;
 use crate::options::server::{ContainerIsolation, ServerOptions};
-use crate::plane::Doors;
+use crate::plane::Dependencies;
 
 /// The name of this machine as a Node.
 const NODE: &str = "firstlight";
@@ -96,8 +96,8 @@ fn proxies(address: SocketAddr) -> ProxyVariables {
     ProxyVariables { own_network, host_network }
 }
 
-/// Returns the doors of a server that listens on this address, and the networks of its Pods, to which they lead, too.
-pub(crate) fn doors(address: SocketAddr) -> (Doors, Networks) {
+/// Returns the dependencies of a server that listens on this address, and the networks of its Pods, which its network reaches, too.
+pub(crate) fn dependencies(address: SocketAddr) -> (Dependencies, Networks) {
     let clock = Clock::system();
     let networks = Networks::new(pod_network::Options {
         api: reachable(address),
@@ -105,14 +105,14 @@ pub(crate) fn doors(address: SocketAddr) -> (Doors, Networks) {
         program: Program::default(),
         clock: clock.clone(),
     });
-    let network = Arc::new(Door(networks.clone()));
-    (Doors { clock, random: Random::system(), network }, networks)
+    let network = Arc::new(ServerNetwork(networks.clone()));
+    (Dependencies { clock, random: Random::system(), network }, networks)
 }
 
-/// The network of this machine and those of its Pods: the one door through which the server reaches webhooks, Services and Pods.
-struct Door(Networks);
+/// The network of this machine and those of its Pods: the only access of the server to webhooks, Services and Pods.
+struct ServerNetwork(Networks);
 
-impl Network for Door {
+impl Network for ServerNetwork {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxedStream>> {
         async move {
             match self.0.dial(host, port).await {
@@ -137,11 +137,11 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn new(kubelet: Kubelet, doors: &Doors) -> Self {
-        let network = doors.network.clone();
+    pub(crate) fn new(kubelet: Kubelet, dependencies: &Dependencies) -> Self {
+        let network = dependencies.network.clone();
         let reached = Reached { kubelet: kubelet.clone(), network: network.clone() };
         let port_forward = PortForward::new(Arc::new(reached));
-        Self { kubelet, network, clock: doors.clock.clone(), port_forward }
+        Self { kubelet, network, clock: dependencies.clock.clone(), port_forward }
     }
 }
 
@@ -153,8 +153,7 @@ impl Node for Machine {
     fn log(&self, pod: &Value, options: LogOptions) -> Result<BoxStream<'static, Bytes>, Status> {
         let since = options.since_seconds.and_then(|seconds| i64::try_from(seconds).ok());
         let since = since.map(|seconds| self.clock.now() - chrono::TimeDelta::seconds(seconds));
-        let named =
-            options.since_time.as_deref().and_then(|text| chrono::DateTime::parse_from_rfc3339(text).ok());
+        let named = options.since_time.as_deref().and_then(parse_rfc3339);
         let number = |number: Option<u64>| number.and_then(|number| usize::try_from(number).ok());
         let wanted = logs::Options {
             tail: number(options.tail),

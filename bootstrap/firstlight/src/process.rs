@@ -69,24 +69,27 @@ impl Process {
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
         options.netboot.refuse_own_ports(Some(address.port()))?;
-        let (doors, networks) = pods::doors(address);
+        let (dependencies, networks) = pods::dependencies(address);
         // Making the keys and syncing them to disk takes as long as opening the store, and is independent of it.
         let certificates = tokio::task::spawn_blocking({
-            let (directory, doors) = (directory.clone(), doors.clone());
-            move || Certificates::load_or_create(&directory, address, &doors.clock, &doors.random)
+            let (directory, dependencies) = (directory.clone(), dependencies.clone());
+            move || {
+                Certificates::load_or_create(&directory, address, &dependencies.clock, &dependencies.random)
+            }
         });
         let keys = tokio::task::spawn_blocking({
-            let (directory, doors) = (directory.clone(), doors.clone());
-            move || token_keys::load_or_create(&directory, &doors.random)
+            let (directory, dependencies) = (directory.clone(), dependencies.clone());
+            move || token_keys::load_or_create(&directory, &dependencies.random)
         });
-        let store = open_store(lock.clone(), &directory, options, &doors.clock).await?;
+        let store = open_store(lock.clone(), &directory, options, &dependencies.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
         let authority = certificates.authority();
-        let kubelet = pods::kubelet(&directory, options, address, networks, authority, &doors.clock).await?;
-        let node = Arc::new(pods::Machine::new(kubelet.clone(), &doors));
-        let plane = Plane::start_with(store, &doors, None, keys, cluster_api, Some(node)).await?;
+        let kubelet =
+            pods::kubelet(&directory, options, address, networks, authority, &dependencies.clock).await?;
+        let node = Arc::new(pods::Machine::new(kubelet.clone(), &dependencies));
+        let plane = Plane::start_with(store, &dependencies, None, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.
@@ -114,11 +117,12 @@ impl Process {
         let serving = tokio::spawn(async move {
             listener.serve(tcp, async { drop(stopped.await) }).await;
         });
-        let renewing = tokio::spawn(keep_renewed(certificates, doors.clock.clone(), move |certificates| {
-            tls.replace(certificates.server_config()?);
-            // The user may have chosen another context since the start.
-            write_kubeconfig(certificates, false)
-        }));
+        let renewing =
+            tokio::spawn(keep_renewed(certificates, dependencies.clock.clone(), move |certificates| {
+                tls.replace(certificates.server_config()?);
+                // The user may have chosen another context since the start.
+                write_kubeconfig(certificates, false)
+            }));
         plane
             .registry
             .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));

@@ -104,15 +104,15 @@ mod tests {
     use store::{Memory, Store};
 
     use super::*;
-    use crate::plane::Doors;
+    use crate::plane::Dependencies;
 
     #[tokio::test]
     async fn entries_are_made_once_and_then_left_alone() {
         let (clock, random) = (Clock::system(), Random::seeded(1));
         let store = Store::open(Memory::default(), clock.clone()).await.unwrap();
         let keys = pki::TokenKeys::generate(&random).unwrap();
-        let doors = Doors { clock, random, network: Arc::new(RealNetwork) };
-        let plane = Plane::start(store, &doors, None, keys).await.unwrap();
+        let dependencies = Dependencies { clock, random, network: Arc::new(RealNetwork) };
+        let plane = Plane::start(store, &dependencies, None, keys).await.unwrap();
         let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
         let mut context = Context::internal("test");
 

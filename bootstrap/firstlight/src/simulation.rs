@@ -11,7 +11,7 @@ use pki::TokenKeys;
 use store::{Memory, Store};
 use tokio::runtime::Runtime;
 
-use crate::plane::{Doors, Plane};
+use crate::plane::{Dependencies, Plane};
 
 /// Returns a runtime with one thread, whose time stands still while there is work and then jumps to the next timer.
 ///
@@ -32,8 +32,9 @@ pub async fn start(
     seed: u64,
     network: Arc<dyn Network>,
 ) -> Result<(Store, Plane)> {
-    let doors = Doors { clock: clock.clone(), random: Random::seeded(seed), network };
+    let dependencies = Dependencies { clock: clock.clone(), random: Random::seeded(seed), network };
     let store = Store::open(disk, clock.clone()).await?;
-    let plane = Plane::start(store.clone(), &doors, None, TokenKeys::generate(&doors.random)?).await?;
+    let plane =
+        Plane::start(store.clone(), &dependencies, None, TokenKeys::generate(&dependencies.random)?).await?;
     Ok((store, plane))
 }

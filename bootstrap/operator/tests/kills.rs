@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use test_plane::requests::{Kill, Moment};
 use test_plane::{World, get};
 
-use crate::support::garden::{
+use crate::operator::support::garden::{
     NAME, components, declare, deployment, installed, publish, publish_with, variables,
 };
-use crate::support::{has, read, says, world};
+use crate::operator::support::{has, read, says, world};
 
 /// A provider is installed, upgraded and deleted. Returns the number of writes, and what was there after the installation and the upgrade.
 async fn run(world: &mut World, kill: Option<(u64, Moment)>) -> (u64, [Value; 2]) {

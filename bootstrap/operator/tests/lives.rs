@@ -4,8 +4,10 @@ use schemas::operator::{BootstrapProvider, CoreProvider, IPAMProvider, Infrastru
 use serde_json::json;
 use test_plane::get;
 
-use crate::support::garden::{self, NAME, TOKEN, components, declare, deployment, publish, variables};
-use crate::support::{condition, has, read, says, world, world_with_garden};
+use crate::operator::support::garden::{
+    self, NAME, TOKEN, components, declare, deployment, publish, variables,
+};
+use crate::operator::support::{condition, has, read, says, world, world_with_garden};
 
 #[tokio::test(start_paused = true)]
 async fn it_waits_for_its_secret_and_its_files() {

@@ -10,8 +10,8 @@ use schemas::operator::InfrastructureProvider;
 use serde_json::{Value, json};
 use test_plane::{World, get};
 
-use crate::support::garden::{self, NAME, TOKEN, declare, installed, publish, variables};
-use crate::support::{Web, has, world};
+use crate::operator::support::garden::{self, NAME, TOKEN, declare, installed, publish, variables};
+use crate::operator::support::{Web, has, world};
 
 /// Runs `init` with the same files from a folder.
 async fn initialize(world: &World) {

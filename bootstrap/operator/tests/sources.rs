@@ -9,8 +9,8 @@ use schemas::operator::InfrastructureProvider;
 use serde_json::json;
 use test_registry::Registry;
 
-use crate::support::garden::{self, NAME, components, declare, deployment, variables};
-use crate::support::{has, says, world};
+use crate::operator::support::garden::{self, NAME, components, declare, deployment, variables};
+use crate::operator::support::{has, says, world};
 
 #[tokio::test(start_paused = true)]
 async fn config_maps() {
@@ -56,7 +56,8 @@ async fn config_maps() {
         .await;
     world.create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "additional"}, "data": manifests})).await;
     world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
-    let more = crate::support::read(&world, "/api/v1/namespaces/default/configmaps/more").await.unwrap();
+    let more =
+        crate::operator::support::read(&world, "/api/v1/namespaces/default/configmaps/more").await.unwrap();
     assert_eq!(more["data"]["token"], garden::TOKEN);
     assert_eq!(more["metadata"]["labels"]["cluster.x-k8s.io/provider"], "infrastructure-garden");
 }

@@ -8,8 +8,8 @@ use serde_json::Value;
 use test_plane::requests::{Kill, Moment};
 use test_plane::{World, get};
 
-use crate::support::workload::{Workload, v};
-use crate::support::{cluster, config_map, is_applied, manifest, recorded, set, world};
+use crate::addons::support::workload::{Workload, v};
+use crate::addons::support::{cluster, config_map, is_applied, manifest, recorded, set, world};
 
 /// A set is applied and deleted. Returns the number of writes.
 async fn run(world: &mut World, workload: &Workload, kill: Option<(u64, Moment)>) -> u64 {

@@ -9,8 +9,10 @@ use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 use test_plane::get;
 
-use crate::support::workload::v;
-use crate::support::{cluster, config_map, is_applied, manifest, owners, recorded, said, secret, set, world};
+use crate::addons::support::workload::v;
+use crate::addons::support::{
+    cluster, config_map, is_applied, manifest, owners, recorded, said, secret, set, world,
+};
 
 const SECRET_TYPE: &str = "addons.cluster.x-k8s.io/resource-set";
 

@@ -2,7 +2,7 @@
 
 use engine::{Action, Controller, Descriptor, GroupKind, Manager, Objects, Reconciler, Request, Result};
 use kube::api::DynamicObject;
-use machinery::clock::Clock;
+use machinery::clock::{Clock, rfc3339};
 use serde_json::{Value, json};
 
 use crate::cluster::{Definitions, is_ours};
@@ -70,7 +70,7 @@ pub(crate) fn with_ready(object: &Value, status: &str, words: (&str, &str), cloc
     if before["status"] == status && before["reason"] == reason && before["message"] == message {
         return None;
     }
-    let now = Value::String(clock.now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true));
+    let now = Value::String(rfc3339(clock.now()));
     let since = if before["status"] == status { before["lastTransitionTime"].clone() } else { now };
     conditions.push(json!({
         "type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": since,

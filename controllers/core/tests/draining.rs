@@ -11,8 +11,8 @@ use schemas::cluster::Machine;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::lifecycle::{is_available, is_control_plane, plain};
-use crate::support::World;
+use crate::core::lifecycle::{is_available, is_control_plane, plain};
+use crate::core::support::World;
 
 /// Returns a cluster with a worker, whose Node runs these Pods: name and label `eviction`.
 async fn worker_with(pods: &[(&str, &str)]) -> (World, NamespacedName) {

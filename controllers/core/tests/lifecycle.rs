@@ -1,7 +1,7 @@
 //! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are fakes.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use crate::support::World;
+use crate::core::support::World;
 use engine::NamespacedName;
 use engine::object::{is_deleting, label};
 use engine::owners;

@@ -14,8 +14,8 @@ use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
 use schemas::infrastructure::Metal3Remediation;
 use serde_json::{Value, json};
 
-use crate::lifecycle::{is_available, is_control_plane, name, plain, settle};
-use crate::support::World;
+use crate::core::lifecycle::{is_available, is_control_plane, name, plain, settle};
+use crate::core::support::World;
 
 /// A MachineHealthCheck for the workers, for which a Node may be not ready for 10 seconds.
 fn check(remediation: Value) -> Value {

@@ -83,9 +83,9 @@ pub trait Planned: Send + Sync + 'static {
     const FINALIZER: Option<&'static str>;
     /// The types of conditions that only this controller writes.
     const OWNED: &'static [&'static str];
-    /// Whether a change of nothing but texts waits for further changes ([`TEXT_DELAY`]): for kinds whose texts change with each step of a
-    /// machine. The texts of all other kinds are written at once.
-    const TEXTS_WAIT: bool = false;
+    /// Whether a change of nothing but messages is debounced ([`MESSAGE_DEBOUNCE`]): for kinds whose messages change with each step of a
+    /// machine. The messages of all other kinds are written at once.
+    const DEBOUNCES_MESSAGES: bool = false;
 
     /// Returns the cache of the kind.
     fn objects(&self) -> &Objects<Self::Object>;
@@ -146,9 +146,9 @@ pub trait Planned: Send + Sync + 'static {
     }
 }
 
-/// How long a change of nothing but texts waits for further changes. The message of a Cluster changes with each step of each of its
+/// The debounce of a change of nothing but messages. The message of a Cluster changes with each step of each of its
 /// Machines, and each write of it would cause further reconciles.
-const TEXT_DELAY: Duration = Duration::from_millis(500);
+const MESSAGE_DEBOUNCE: Duration = Duration::from_millis(500);
 
 /// The reason of `Ready` on an object that is left to another controller.
 const LEFT_ALONE: &str = "NotReconciledHere";
@@ -268,7 +268,7 @@ impl<P: Planned> Frame<P> {
             errors.push(error);
             None
         });
-        if P::TEXTS_WAIT
+        if P::DEBOUNCES_MESSAGES
             && errors.is_empty()
             && unwritten.as_ref().is_some_and(Unwritten::is_text)
             && let Some(rest) = self.text_waits(request)
@@ -286,7 +286,7 @@ impl<P: Planned> Frame<P> {
     fn text_waits(&self, request: &Request) -> Option<Duration> {
         let now = self.planned.manager().clock().monotonic();
         let since = *self.texts.lock().entry(request.clone()).or_insert(now);
-        Some(TEXT_DELAY.saturating_sub(now - since)).filter(|rest| !rest.is_zero())
+        Some(MESSAGE_DEBOUNCE.saturating_sub(now - since)).filter(|rest| !rest.is_zero())
     }
 }
 

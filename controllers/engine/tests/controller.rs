@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::client::Body;
 use serde_json::json;
 
-use crate::support::manager_of;
+use crate::engine::support::manager_of;
 
 /// Returns a manager whose server lists one ConfigMap, and one that cannot be decoded; its watches stay open and silent.
 fn manager(settings: Settings) -> Manager {

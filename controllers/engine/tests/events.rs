@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Event};
 use kube::client::Body;
 use parking_lot::Mutex;
 
-use crate::support::manager_of;
+use crate::engine::support::manager_of;
 
 /// The server of a test: the messages of its events, unless it does not answer.
 #[derive(Clone, Default)]

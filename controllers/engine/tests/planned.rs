@@ -18,7 +18,7 @@ use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
 use serde_json::{Value, json};
 
-use crate::support::manager_of;
+use crate::engine::support::manager_of;
 
 const FINALIZER: &str = "test/finalizer";
 
@@ -211,7 +211,7 @@ impl Planned for Counts {
 
     const FINALIZER: Option<&'static str> = None;
     const OWNED: &'static [&'static str] = &["Ready"];
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<DevCluster> {
         &self.objects

@@ -11,12 +11,12 @@ use schemas::runtime::ExtensionConfig;
 use serde_json::{Map, Value, json};
 
 use crate::address;
+use crate::answer_cache::{self, AnswerCache, Key};
 use crate::answers::{self, Answer, Discovered, SUCCESS};
 use crate::caller::{Call, Caller, Reply};
 use crate::error::{Error, Result};
 use crate::handlers::{self, Registered};
 use crate::hooks::Hook;
-use crate::kept::{self, Kept, Key};
 use crate::limits::QUOTED_CHARACTERS;
 use crate::metrics::Metrics;
 use crate::names::{DEFAULT_TIMEOUT_SECONDS, HOOKS_VERSION};
@@ -26,7 +26,7 @@ use crate::names::{DEFAULT_TIMEOUT_SECONDS, HOOKS_VERSION};
 pub struct Client {
     manager: Manager,
     caller: Arc<dyn Caller>,
-    kept: Arc<Kept>,
+    answers: Arc<AnswerCache>,
     metrics: Metrics,
 }
 
@@ -43,7 +43,7 @@ impl Client {
     /// Creates a client of the extensions that the ExtensionConfigs of this management cluster describe.
     pub fn new(manager: &Manager, caller: Arc<dyn Caller>) -> Self {
         let metrics = Metrics::of(manager.all_metrics());
-        Self { manager: manager.clone(), caller, kept: Arc::new(kept::none()), metrics }
+        Self { manager: manager.clone(), caller, answers: Arc::new(answer_cache::none()), metrics }
     }
 
     /// Asks an extension which handlers it has.
@@ -159,7 +159,7 @@ impl Client {
     ) -> Result<(Answer, Value)> {
         let body = with_settings(hook, registered, settings, request);
         let (key, now) = (Key::of(hook, registered, &body), self.manager.clock().monotonic());
-        if let Some(content) = key.as_ref().and_then(|key| self.kept.get(key, now)) {
+        if let Some(content) = key.as_ref().and_then(|key| self.answers.get(key, now)) {
             return Ok((Answer { status: SUCCESS.to_owned(), ..Answer::default() }, content));
         }
         let outgoing = Outgoing { config: &registered.config, hook, handler: Some(registered), body };
@@ -179,7 +179,7 @@ impl Client {
         };
         outgoing.check(&answer)?;
         if let Some(key) = key {
-            self.kept.keep(key, content.clone(), now);
+            self.answers.keep(key, content.clone(), now);
         }
         Ok((answer, content))
     }

@@ -4,6 +4,7 @@
 //! calls them over HTTPS, whoever wants to know. What extensions send is read by [`answers`], and limited by [`limits`].
 
 mod address;
+mod answer_cache;
 pub mod answers;
 mod caller;
 mod client;
@@ -12,7 +13,6 @@ pub mod extension_config;
 mod handlers;
 mod hooks;
 pub mod in_place;
-mod kept;
 pub mod limits;
 mod metrics;
 pub mod names;

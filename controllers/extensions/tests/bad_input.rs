@@ -11,8 +11,10 @@ use runtime_extensions::{Client, Hook, Result};
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::support::server::{Behaviour, Extension, success};
-use crate::support::{VERSION, client_over, create_discovered, registered, world_without_controllers};
+use crate::extensions::support::server::{Behaviour, Extension, success};
+use crate::extensions::support::{
+    VERSION, client_over, create_discovered, registered, world_without_controllers,
+};
 
 struct Case {
     hook: Hook,

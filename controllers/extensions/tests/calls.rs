@@ -10,8 +10,8 @@ use runtime_extensions::{Client, Hook};
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::support::server::Extension;
-use crate::support::{
+use crate::extensions::support::server::Extension;
+use crate::extensions::support::{
     VERSION, client_over, config, create_discovered, delete, registered, world_without_controllers,
 };
 
@@ -203,7 +203,7 @@ async fn variables_are_asked_for_once_in_a_while() {
     ask("another").await;
     assert_eq!(extension.received().len(), 2, "other settings, other variables");
     let before = config(&world.manager, "ext").unwrap().metadata.resource_version.clone();
-    crate::support::change(&world, "ext", json!({"spec": {"settings": {"new": "yes"}}})).await;
+    crate::extensions::support::change(&world, "ext", json!({"spec": {"settings": {"new": "yes"}}})).await;
     let is_new = |found: &schemas::runtime::ExtensionConfig| found.metadata.resource_version != before;
     world.until("the change", |manager| is_new(&config(manager, "ext").unwrap())).await;
     ask("one").await;

@@ -12,7 +12,7 @@ use schemas::HasConditions;
 use schemas::runtime::ExtensionConfig;
 use serde_json::{Value, json};
 
-use crate::support::{VERSION, described, registered};
+use crate::extensions::support::{VERSION, described, registered};
 
 fn existing() -> Arc<ExtensionConfig> {
     let old = registered("old.ext", Hook::GeneratePatches, "Fail", 10);

@@ -16,8 +16,8 @@ use runtime_extensions::in_place::{
 };
 use serde_json::{Value, json};
 
-use crate::support::server::Extension;
-use crate::support::{client_over, create_discovered, registered, world_without_controllers};
+use crate::extensions::support::server::Extension;
+use crate::extensions::support::{client_over, create_discovered, registered, world_without_controllers};
 
 fn patch(kind: &str, patch: &Value) -> Option<Patch> {
     Some(Patch { patch_type: kind.to_owned(), patch: Some(STANDARD.encode(patch.to_string())) })

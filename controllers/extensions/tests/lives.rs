@@ -7,8 +7,8 @@ use runtime_extensions::Hook;
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::support::server::{Behaviour, Extension, HOST};
-use crate::support::{
+use crate::extensions::support::server::{Behaviour, Extension, HOST};
+use crate::extensions::support::{
     change, client, config, create, delete, described, discovered, handlers, until_discovered, world,
 };
 

@@ -5,7 +5,7 @@ use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::{Value, json};
 use test_plane::{World, get};
 
-use crate::support::{GROUPS, address, claim, has_reason, numbers, pool, ready, start};
+use crate::ipam::support::{GROUPS, address, claim, has_reason, numbers, pool, ready, start};
 
 #[tokio::test(start_paused = true)]
 async fn a_pool_that_cannot_be_used_says_so_in_its_claims() {

@@ -5,7 +5,7 @@ use schemas::ipam::IPAddressClaim;
 use test_plane::World;
 use test_plane::requests::Fault;
 
-use crate::support::{GROUPS, address, check_distinct, claim, has_reason, numbers, pool, ready, start};
+use crate::ipam::support::{GROUPS, address, check_distinct, claim, has_reason, numbers, pool, ready, start};
 
 /// Four claims of a pool with four addresses come one after the other, and one of them is replaced.
 async fn run(fault: Option<(u64, Fault)>) -> u64 {

@@ -5,7 +5,7 @@ use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use test_plane::World;
 use test_plane::requests::{Kill, Moment};
 
-use crate::support::{GROUPS, address, check_distinct, claim, numbers, pool, start};
+use crate::ipam::support::{GROUPS, address, check_distinct, claim, numbers, pool, start};
 
 fn all_given(manager: &Manager, claims: &[&str]) -> bool {
     claims.iter().all(|claim| address(manager, claim).is_some())

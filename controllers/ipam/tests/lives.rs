@@ -5,7 +5,7 @@ use schemas::ipam::{GlobalInClusterIPPool, IPAddress, IPAddressClaim, InClusterI
 use serde_json::json;
 use test_plane::{World, get};
 
-use crate::support::{
+use crate::ipam::support::{
     GROUPS, address, address_in, claim, claim_of, global_pool, has_reason, numbers, pool, ready, start,
 };
 

@@ -6,7 +6,7 @@ use schemas::ipam::{IPAddress, IPAddressClaim};
 use serde_json::json;
 use test_plane::World;
 
-use crate::support::{GROUPS, claim, numbers, pool, start};
+use crate::ipam::support::{GROUPS, claim, numbers, pool, start};
 
 /// Each claim costs three writes, whatever the number of claims, and at most one of the pool's status, if claims come one by one.
 const WRITES_OF_A_CLAIM: u64 = 3;

@@ -7,7 +7,7 @@ use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::{Value, json};
 use test_plane::{World, get};
 
-use crate::support::{GROUPS, address, claim, cluster, pool, start};
+use crate::ipam::support::{GROUPS, address, claim, cluster, pool, start};
 
 async fn rest() {
     tokio::time::sleep(Duration::from_secs(60)).await;

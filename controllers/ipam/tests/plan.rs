@@ -13,7 +13,7 @@ use engine::NamespacedName;
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::{Value, json};
 
-use crate::support;
+use crate::ipam::support;
 
 const NOW: &str = "2026-11-21T10:00:00Z";
 

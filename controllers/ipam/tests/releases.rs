@@ -6,7 +6,7 @@ use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::json;
 use test_plane::{World, get};
 
-use crate::support::{GROUPS, address, claim, has_reason, numbers, pool, start};
+use crate::ipam::support::{GROUPS, address, claim, has_reason, numbers, pool, start};
 
 #[tokio::test(start_paused = true)]
 async fn an_address_is_reserved_for_the_grace_period_after_its_release() {

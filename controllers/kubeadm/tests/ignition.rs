@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::render::{Case, data, rendered};
+use crate::kubeadm::render::{Case, data, rendered};
 
 /// Returns what is wrong with a configuration. The schema is written from the specification: fields that it does
 /// not name are not allowed, and `pattern` lists the endings of a name.

@@ -29,7 +29,7 @@ pub struct Case {
 }
 
 pub fn data() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../kubeadm")).join("tests/data")
 }
 
 fn cluster() -> Cluster {

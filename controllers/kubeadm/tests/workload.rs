@@ -11,7 +11,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 use test_plane::{World, get};
 
-use crate::whole::{GROUPS, create, is_settled, machines, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, start};
 
 const BINDINGS: [&str; 2] = ["kubeadm:cluster-admins", "kubeadm:apiserver-kubelet-client"];
 

@@ -1,6 +1,6 @@
 //! ClusterClass, and Clusters made from it.
 //!
-//! What a Cluster with a topology consists of is worked out by pure functions, from what the class says and what exists:
+//! What a Cluster with a topology consists of is computed by pure functions, from what the class says and what exists:
 //!
 //! ```text
 //! Blueprint (the class, its templates) ┐

@@ -4,7 +4,7 @@ use cluster_topology::desired::Contract;
 use cluster_topology::{ControlPlane, Desired};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 fn desired(world: &World) -> Desired {
     world.unpatched().expect("it can be made")
@@ -358,7 +358,7 @@ fn what_exists_keeps_its_name() {
     let named = |name: &str| json!({ "metadata": { "name": name } });
     let deployment = json!({ "metadata": { "name": "my-md" }, "spec": { "template": { "spec": { "version": "v1.34.0" } } } });
     let workers = cluster_topology::Workers {
-        object: std::sync::Arc::new(crate::support::typed(&deployment)),
+        object: std::sync::Arc::new(crate::topology::support::typed(&deployment)),
         bootstrap_template: named("my-boot"),
         infrastructure_template: named("my-template"),
         health_check: None,

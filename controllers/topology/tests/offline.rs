@@ -4,7 +4,7 @@ use cluster_topology::desired::Contract;
 use cluster_topology::{Desired, offline};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 /// Renders the Cluster of a world whose manifests name no namespace.
 fn render(world: &World) -> Result<Desired, String> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cluster_topology::{ControlPlane, Current, Desired, Workers};
 use serde_json::{Value, json};
 
-use crate::support::{World, typed};
+use crate::topology::support::{World, typed};
 
 /// Fields of recorded objects that the topology does not decide about: defaults, and what other controllers write.
 const OTHERS: [&str; 11] = [

@@ -7,9 +7,9 @@
 
 mod check;
 mod cluster_api;
+mod data_annotation;
 mod empty;
 mod fields;
-mod kept;
 mod merge;
 mod metal3;
 mod moves;
@@ -79,7 +79,8 @@ impl Conversion<'_> {
     fn convert(&self, mut object: Value) -> Value {
         let Self { step, back } = self;
         let mut metadata = object.as_object_mut().and_then(|object| object.remove("metadata"));
-        let kept = metadata.as_mut().and_then(|metadata| kept::take(metadata, step.group, step.version));
+        let kept =
+            metadata.as_mut().and_then(|metadata| data_annotation::take(metadata, step.group, step.version));
         let keeps = self.text_to_keep(&object);
         let cluster = object.pointer("/spec/clusterName").and_then(Value::as_str).map(str::to_owned);
         let original = (step.rules.keeps == Keeps::Both).then(|| object.clone());
@@ -97,11 +98,11 @@ impl Conversion<'_> {
             }
         }
         if let Some(text) = keeps {
-            kept::put(&mut metadata, text);
+            data_annotation::put(&mut metadata, text);
         } else if let Some(original) = original
             && back.convert(result.clone()) != original
         {
-            kept::put(&mut metadata, original.to_string());
+            data_annotation::put(&mut metadata, original.to_string());
         }
         if let (Some(result), Some(metadata)) = (result.as_object_mut(), metadata) {
             result.insert("metadata".into(), metadata);

@@ -25,12 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Address of a server, and the authority of its certificate.
 #[derive(Clone)]
-pub struct Door {
+pub struct Endpoint {
     address: SocketAddr,
     authority: String,
 }
 
-impl Door {
+impl Endpoint {
     /// Reads server and identity from a kubeconfig.
     pub fn of(kubeconfig: &str) -> Result<(Self, Identity)> {
         let kubeconfig = Kubeconfig::parse(kubeconfig)?;
@@ -94,7 +94,7 @@ impl Door {
 
     /// Returns a client with these TLS settings and a token, if there is one.
     pub fn caller_with(&self, tls: Arc<ClientConfig>, token: Option<&str>) -> Caller {
-        Caller { door: self.clone(), tls, token: token.map(str::to_owned), from: 1, sender: None }
+        Caller { endpoint: self.clone(), tls, token: token.map(str::to_owned), from: 1, sender: None }
     }
 }
 
@@ -179,7 +179,7 @@ impl Answer {
 
 /// A client that sends one request after the other, over one connection while it lasts.
 pub struct Caller {
-    door: Door,
+    endpoint: Endpoint,
     tls: Arc<ClientConfig>,
     token: Option<String>,
     from: u8,
@@ -189,8 +189,8 @@ pub struct Caller {
 impl Clone for Caller {
     /// Clones the identity; the clone opens its own connection.
     fn clone(&self) -> Self {
-        let Self { door, tls, token, from, sender: _ } = self;
-        Self { door: door.clone(), tls: tls.clone(), token: token.clone(), from: *from, sender: None }
+        let Self { endpoint, tls, token, from, sender: _ } = self;
+        Self { endpoint: endpoint.clone(), tls: tls.clone(), token: token.clone(), from: *from, sender: None }
     }
 }
 
@@ -235,7 +235,7 @@ impl Caller {
         listen: Option<Duration>,
     ) -> Result<(Answer, bool)> {
         if self.sender.as_ref().is_none_or(SendRequest::is_closed) {
-            let stream = self.door.connect(self.tls.clone(), self.from).await?;
+            let stream = self.endpoint.connect(self.tls.clone(), self.from).await?;
             let (sender, connection) = handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection.with_upgrades());
             self.sender = Some(sender);

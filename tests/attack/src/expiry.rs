@@ -37,7 +37,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
         holders.into_iter().map(|(name, version)| holder(&lab, name, version)).collect::<Result<_>>()?;
     let mut kept = Vec::new();
     for holder in &holders {
-        let mut caller = lab.door.caller_with(holder.tls.clone(), None);
+        let mut caller = lab.endpoint.caller_with(holder.tls.clone(), None);
         let answer = caller.send(&write("before")).await?;
         if !answer.is_done() && answer.code != 409 {
             broken.add(format!("{}: {} while the certificate is valid", holder.version, answer.code));
@@ -69,7 +69,7 @@ fn holder(lab: &Lab, version: &'static str, tls: &'static SupportedProtocolVersi
     let leaf =
         Leaf::client("kubernetes-admin", &["system:masters"]).valid_for(chrono::Duration::seconds(LIFE));
     let identity = authority.issue(&leaf, Clock::system().now(), &Random::system())?;
-    Ok(Holder { version, tls: lab.door.tls_of(&identity, tls)? })
+    Ok(Holder { version, tls: lab.endpoint.tls_of(&identity, tls)? })
 }
 
 /// Asks for a write, which each answer but a refusal allows.
@@ -84,10 +84,10 @@ async fn resume(lab: &Lab, holder: &Holder, broken: &mut Broken) -> Result<usize
     let mut resumed = 0;
     for number in 0..CHAIN {
         // A full handshake is refused, or its requests are.
-        let Ok(stream) = lab.door.connect(holder.tls.clone(), 1).await else { continue };
+        let Ok(stream) = lab.endpoint.connect(holder.tls.clone(), 1).await else { continue };
         let is_resumed = stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed);
         resumed += usize::from(is_resumed);
-        let mut caller = lab.door.caller_over(holder.tls.clone(), stream).await?;
+        let mut caller = lab.endpoint.caller_over(holder.tls.clone(), stream).await?;
         let Ok(answer) = caller.attempt(&write(&format!("resumed-{number}"))).await else { continue };
         if answer.code != 401 {
             let kind = if is_resumed { "a resumed session" } else { "a new session" };
@@ -101,7 +101,7 @@ async fn resume(lab: &Lab, holder: &Holder, broken: &mut Broken) -> Result<usize
 async fn token(lab: &Lab, holders: &[Holder], broken: &mut Broken) -> Result<()> {
     let token = lab.token("reader").await?;
     let holder = holders.last().context("there are two")?;
-    let mut caller = lab.door.caller_with(holder.tls.clone(), Some(&token));
+    let mut caller = lab.endpoint.caller_with(holder.tls.clone(), Some(&token));
     for (path, code) in [("/api/v1/configmaps", 200), ("/api/v1/secrets", 403)] {
         // The session may be gone, and a full handshake with this certificate is refused.
         let Ok(answer) = caller.send(&Ask::new(Method::GET, path)).await else { return Ok(()) };

@@ -148,7 +148,7 @@ async fn impersonation(lab: &Lab, broken: &mut Broken) -> Result<usize> {
         send("an administrator", &mut admin, headers, who(), own).await?;
     }
     let (mut some, mut none) = (lab.account("plain").await?, lab.account("reader").await?);
-    let mut anonymous = lab.door.caller(None)?;
+    let mut anonymous = lab.endpoint.caller(None)?;
     for headers in odd_impersonations().into_iter().chain(climbing()) {
         send("who may be bob", &mut some, headers.clone(), secrets(), "").await?;
         send("a service account", &mut none, headers.clone(), secrets(), "").await?;
@@ -163,7 +163,7 @@ async fn impersonation(lab: &Lab, broken: &mut Broken) -> Result<usize> {
 
 /// Checks repeated, malformed and huge `Authorization` headers.
 async fn authorization(lab: &Lab, broken: &mut Broken) -> Result<usize> {
-    let mut anonymous = lab.door.caller(None)?;
+    let mut anonymous = lab.endpoint.caller(None)?;
     let tenant = lab.token("tenant").await?;
     let good = format!("Bearer {tenant}").into_bytes();
     let with = |start: &[u8], end: &[u8]| [start, end].concat();
@@ -254,7 +254,7 @@ async fn tokens(lab: &Lab, seed: u64, broken: &mut Broken) -> Result<usize> {
             continue;
         }
         count += 1;
-        let answer = lab.door.caller(Some(one))?.send(&who()).await?;
+        let answer = lab.endpoint.caller(Some(one))?.send(&who()).await?;
         if answer.code != 401 {
             broken.add(format!("a changed token: {} {one}", answer.code));
         }
@@ -300,7 +300,7 @@ async fn certificates(lab: &Lab, broken: &mut Broken) -> Result<usize> {
     let count = shown.len();
     for (what, identity) in shown {
         // Either the connection is closed or the request is refused.
-        if let Ok(answer) = lab.door.certified(&identity)?.send(&secrets()).await
+        if let Ok(answer) = lab.endpoint.certified(&identity)?.send(&secrets()).await
             && ![401, 403].contains(&answer.code)
         {
             broken.add(format!("{what}: {}", answer.code));

@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
-use crate::caller::{Ask, Caller, Door};
+use crate::caller::{Ask, Caller, Endpoint};
 use crate::lab::{Lab, Options, until};
 use crate::report::Broken;
 
@@ -122,11 +122,11 @@ async fn hand_over(options: &Options, data: &Path, kubeconfig: &str) -> Result<S
         .kill_on_drop(true)
         .spawn()?;
     let path = data.join("kubeconfig");
-    let door = until("the kubeconfig", PATIENCE * options.slack, async || {
-        Door::of(&std::fs::read_to_string(&path).ok()?).ok()
+    let endpoint = until("the kubeconfig", PATIENCE * options.slack, async || {
+        Endpoint::of(&std::fs::read_to_string(&path).ok()?).ok()
     });
-    let (door, identity) = door.await?;
-    let mut admin = door.certified(&identity)?;
+    let (endpoint, identity) = endpoint.await?;
+    let mut admin = endpoint.certified(&identity)?;
     let exists = async || admin.get(&format!("{CLUSTERS}/c")).await.ok().map(drop);
     until("the Cluster", PATIENCE * options.slack, exists).await?;
     make_available(&mut admin).await?;

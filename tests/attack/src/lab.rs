@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use test_server::Server;
 
-use crate::caller::{Ask, Caller, Door};
+use crate::caller::{Ask, Caller, Endpoint};
 
 /// The tenant's namespace.
 pub const MINE: &str = "mine";
@@ -45,7 +45,7 @@ pub struct Lab {
     /// The server process.
     pub server: Server,
     /// The address of the server.
-    pub door: Door,
+    pub endpoint: Endpoint,
     /// The administrator's certificate.
     pub identity: Identity,
     /// A text that only accounts with access to other namespaces may see.
@@ -63,9 +63,9 @@ impl Lab {
     pub async fn start_with(binary: &Path, options: &[&str]) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("firstlight-attack-").tempdir()?;
         let server = Server::start(binary, directory.path(), options).await?;
-        let (door, identity) = Door::of(&std::fs::read_to_string(server.kubeconfig())?)?;
+        let (endpoint, identity) = Endpoint::of(&std::fs::read_to_string(server.kubeconfig())?)?;
         let canary = format!("canary{}", Random::system().uid().replace('-', ""));
-        Ok(Self { server, door, identity, canary, directory })
+        Ok(Self { server, endpoint, identity, canary, directory })
     }
 
     /// Returns the data directory.
@@ -75,7 +75,7 @@ impl Lab {
 
     /// Returns a client with the administrator's identity.
     pub fn admin(&self) -> Result<Caller> {
-        self.door.certified(&self.identity)
+        self.endpoint.certified(&self.identity)
     }
 
     /// Creates the namespaces and accounts: `plain` without any role, `tenant` with all permissions in
@@ -117,7 +117,7 @@ impl Lab {
 
     /// Returns a client with the token of an account.
     pub async fn account(&self, account: &str) -> Result<Caller> {
-        self.door.caller(Some(&self.token(account).await?))
+        self.endpoint.caller(Some(&self.token(account).await?))
     }
 
     /// Returns the process's present and peak memory in bytes.

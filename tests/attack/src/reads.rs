@@ -200,7 +200,7 @@ async fn observed(
     attack: impl Future<Output = Vec<(usize, Vec<u16>)>>,
     broken: &mut Broken,
 ) -> Result<String> {
-    let live = Pulse::start(lab.door.caller(None)?, "/livez", PULSE, true);
+    let live = Pulse::start(lab.endpoint.caller(None)?, "/livez", PULSE, true);
     let small = Pulse::start(lab.admin()?, SMALL, PULSE, true);
     let outcomes = attack.await;
     let answered: usize = outcomes.iter().map(|(answered, _)| answered).sum();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::history::{
-    Answer, Change, History, Kind, Listing, Log, Operation, Request, Revision, Told, Watching,
+    Answer, Change, History, Kind, Listing, Log, Operation, Request, Revision, Seen, Watching,
 };
 use crate::{registers, revisions, watches};
 
@@ -45,8 +45,8 @@ pub fn check(history: &History, kept: u64) -> Report {
     };
     for (_, told) in watches.iter().flat_map(|watching| &watching.told) {
         match told {
-            Told::Event(..) => report.events += 1,
-            Told::Bookmark(_) => report.bookmarks += 1,
+            Seen::Event(..) => report.events += 1,
+            Seen::Bookmark(_) => report.bookmarks += 1,
         }
     }
     let log = log(&operations, &listings, &watches, &mut report.violations);
@@ -91,7 +91,7 @@ fn log(
         }
     }
     for (moment, told) in watches.iter().flat_map(|watching| &watching.told) {
-        if let Told::Event(kind, key, revision, value) = told {
+        if let Seen::Event(kind, key, revision, value) = told {
             note(*revision, key, (*kind != Kind::Deleted).then_some(value), *moment);
         }
     }

@@ -87,7 +87,7 @@ pub enum Kind {
 
 /// A message of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Seen {
     /// A change: type, key, revision, and the object's present or last value.
     Event(Kind, String, Revision, String),
     /// All changes up to this revision were sent.
@@ -104,7 +104,7 @@ pub struct Watching {
     /// When the watch was requested.
     pub call: Moment,
     /// The messages, and when they arrived.
-    pub told: Vec<(Moment, Told)>,
+    pub told: Vec<(Moment, Seen)>,
     /// Whether it ended with 410 because the revision was too old.
     pub expired: bool,
 }

@@ -15,7 +15,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::Mutex;
 
-use crate::history::{Answer, History, Kind, Listing, Operation, Request, Revision, Told, Watching};
+use crate::history::{Answer, History, Kind, Listing, Operation, Request, Revision, Seen, Watching};
 use crate::recreated::{self, Recreated};
 
 /// The namespaces that are written to; they exist from the start.
@@ -249,7 +249,7 @@ impl Traffic {
             let mut stream = std::pin::pin!(stream);
             while let Some(event) = self.next(&mut stream).await {
                 let Some(told) = told(event, &mut watching.expired) else { break };
-                let (Told::Event(_, _, revision, _) | Told::Bookmark(revision)) = &told;
+                let (Seen::Event(_, _, revision, _) | Seen::Bookmark(revision)) = &told;
                 reached = *revision;
                 watching.told.push((self.history.now(), told));
             }
@@ -310,13 +310,13 @@ impl Traffic {
 }
 
 /// Returns the message of an event; `None` if the watch is over.
-fn told(event: WatchEvent<ConfigMap>, expired: &mut bool) -> Option<Told> {
+fn told(event: WatchEvent<ConfigMap>, expired: &mut bool) -> Option<Seen> {
     let (kind, object) = match event {
         WatchEvent::Added(object) => (Kind::Added, object),
         WatchEvent::Modified(object) => (Kind::Modified, object),
         WatchEvent::Deleted(object) => (Kind::Deleted, object),
         WatchEvent::Bookmark(bookmark) => {
-            return Some(Told::Bookmark(bookmark.metadata.resource_version.parse().unwrap()));
+            return Some(Seen::Bookmark(bookmark.metadata.resource_version.parse().unwrap()));
         }
         WatchEvent::Error(status) => {
             *expired = status.code == 410;
@@ -324,5 +324,5 @@ fn told(event: WatchEvent<ConfigMap>, expired: &mut bool) -> Option<Told> {
         }
     };
     let (key, revision, value) = read(&object);
-    Some(Told::Event(kind, key, revision, value))
+    Some(Seen::Event(kind, key, revision, value))
 }

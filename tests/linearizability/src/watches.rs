@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::history::{Kind, Log, Revision, Told, Watching};
+use crate::history::{Kind, Log, Revision, Seen, Watching};
 
 /// Checks every watch against the log.
 pub fn check(watches: &[Watching], log: &Log, kept: u64, violations: &mut Vec<String>) {
@@ -46,20 +46,20 @@ fn order(watching: &Watching, found: &mut Vec<String>) {
     let mut last_event = None;
     for (_, told) in &watching.told {
         match told {
-            Told::Event(_, key, revision, _) if Some(*revision) == last_event => {
+            Seen::Event(_, key, revision, _) if Some(*revision) == last_event => {
                 found.push(format!("two events of revision {revision}, the second of {key}"));
             }
-            Told::Event(_, key, revision, _) if *revision <= reached => {
+            Seen::Event(_, key, revision, _) if *revision <= reached => {
                 found.push(format!("an event of {key} with revision {revision} after {reached}"));
             }
-            Told::Event(_, _, revision, _) => {
+            Seen::Event(_, _, revision, _) => {
                 last_event = Some(*revision);
                 reached = *revision;
             }
-            Told::Bookmark(revision) if *revision < reached => {
+            Seen::Bookmark(revision) if *revision < reached => {
                 found.push(format!("a bookmark of {revision} after {reached}"));
             }
-            Told::Bookmark(revision) => reached = *revision,
+            Seen::Bookmark(revision) => reached = *revision,
         }
     }
 }
@@ -72,7 +72,7 @@ fn reliability(
     found: &mut Vec<String>,
 ) {
     let reached = watching.told.iter().map(|(_, told)| match told {
-        Told::Event(_, _, revision, _) | Told::Bookmark(revision) => *revision,
+        Seen::Event(_, _, revision, _) | Seen::Bookmark(revision) => *revision,
     });
     let Some(reached) = reached.max() else { return };
     let covered = |key: &str| {
@@ -81,7 +81,7 @@ fn reliability(
     let told = (Bound::Excluded(watching.from), Bound::Included(reached));
     let mut expected = log.range(told).filter(|(_, change)| covered(&change.key));
     for (_, told) in &watching.told {
-        let Told::Event(kind, key, revision, value) = told else { continue };
+        let Seen::Event(kind, key, revision, value) = told else { continue };
         let next = expected.next();
         if next.map(|(expected, _)| expected) != Some(revision) {
             return found.push(format!("an event is missing: {next:?} comes before {revision} of {key}"));

@@ -4,7 +4,7 @@
 
 use linearizability::check::check;
 use linearizability::history::{
-    Answer, History, Kind, Listing, Moment, Operation, Request, Revision, Told, Watching,
+    Answer, History, Kind, Listing, Moment, Operation, Request, Revision, Seen, Watching,
 };
 
 const KEPT: u64 = 100;
@@ -58,7 +58,7 @@ impl Story {
         self
     }
 
-    fn watch(&self, from: Revision, told: Vec<Told>) -> &Self {
+    fn watch(&self, from: Revision, told: Vec<Seen>) -> &Self {
         let told = told.into_iter().map(|told| (1_000, told)).collect();
         self.0.watches.lock().push(Watching { from, told, ..Watching::default() });
         self
@@ -87,15 +87,15 @@ fn value(revision: Revision) -> String {
     format!("v{revision}")
 }
 
-fn event(kind: Kind, key: &str, revision: Revision, shown: Revision) -> Told {
-    Told::Event(kind, key.into(), revision, value(shown))
+fn event(kind: Kind, key: &str, revision: Revision, shown: Revision) -> Seen {
+    Seen::Event(kind, key.into(), revision, value(shown))
 }
 
-fn added(key: &str, revision: Revision) -> Told {
+fn added(key: &str, revision: Revision) -> Seen {
     event(Kind::Added, key, revision, revision)
 }
 
-fn modified(key: &str, revision: Revision) -> Told {
+fn modified(key: &str, revision: Revision) -> Seen {
     event(Kind::Modified, key, revision, revision)
 }
 
@@ -108,7 +108,7 @@ fn right() -> Story {
 }
 
 /// Returns the events of a watch of that history.
-fn events() -> Vec<Told> {
+fn events() -> Vec<Seen> {
     vec![added(A, 10), added(B, 11), modified(A, 12), modified(B, 13), event(Kind::Deleted, A, 14, 12)]
 }
 
@@ -116,10 +116,10 @@ fn events() -> Vec<Told> {
 fn right_histories_are_accepted() {
     right().watch(9, events()).accepted();
     right().watch(9, events()).watch(11, events().split_off(2)).accepted();
-    let bookmarked = [events(), vec![Told::Bookmark(14), Told::Bookmark(20)]].concat();
+    let bookmarked = [events(), vec![Seen::Bookmark(14), Seen::Bookmark(20)]].concat();
     right().watch(9, bookmarked).list(15, 16, &[14, 14], &[(B, 13)]).accepted();
     // A bookmark of the watch's start means that nothing has happened.
-    right().watch(9, events()).watch(14, vec![Told::Bookmark(14)]).accepted();
+    right().watch(9, events()).watch(14, vec![Seen::Bookmark(14)]).accepted();
     // A read concurrent with a write returns either value.
     right().watch(9, events()).read(A, 6, 7, 10).accepted();
     right().watch(9, events()).read(A, 6, 7, 12).accepted();
@@ -192,24 +192,24 @@ fn wrong_revisions_are_refused() {
 
 #[test]
 fn wrong_watches_are_refused() {
-    let changed = |change: fn(&mut Vec<Told>)| {
+    let changed = |change: fn(&mut Vec<Seen>)| {
         let mut told = events();
         change(&mut told);
         told
     };
     // The log is known from a correct watch.
-    let refused = |from: Revision, told: Vec<Told>, words: &str| {
+    let refused = |from: Revision, told: Vec<Seen>, words: &str| {
         right().watch(9, events()).watch(from, told).refused(words);
     };
     refused(9, changed(|told| told.swap(1, 2)), "with revision 11 after 12");
     refused(9, changed(|told| told.insert(2, added(B, 11))), "two events of revision 11");
     refused(9, changed(|told| told.push(added(B, 11))), "with revision 11 after 14");
     refused(9, changed(|told| drop(told.remove(2))), "an event is missing");
-    refused(9, vec![added(A, 10), added(B, 11), Told::Bookmark(13)], "an event is missing");
+    refused(9, vec![added(A, 10), added(B, 11), Seen::Bookmark(13)], "an event is missing");
     refused(11, events(), "with revision 10 after 11");
     refused(10, events().split_off(2), "an event is missing");
-    refused(9, changed(|told| told.insert(2, Told::Bookmark(13))), "with revision 12 after 13");
-    refused(9, [events(), vec![Told::Bookmark(12)]].concat(), "a bookmark of 12 after 14");
+    refused(9, changed(|told| told.insert(2, Seen::Bookmark(13))), "with revision 12 after 13");
+    refused(9, [events(), vec![Seen::Bookmark(12)]].concat(), "a bookmark of 12 after 14");
     refused(9, changed(|told| told[2] = added(A, 12)), "tells of");
     refused(9, changed(|told| told[4] = event(Kind::Deleted, A, 14, 10)), "tells of");
     refused(9, changed(|told| told[2] = event(Kind::Modified, A, 12, 10)), "is used twice");
@@ -217,7 +217,7 @@ fn wrong_watches_are_refused() {
     right()
         .watch(9, events())
         .create("default/c", 20, 21, 15)
-        .watch(9, [events(), vec![Told::Bookmark(16)]].concat())
+        .watch(9, [events(), vec![Seen::Bookmark(16)]].concat())
         .refused("an event is missing");
     let story = right();
     story.watch(9, events());

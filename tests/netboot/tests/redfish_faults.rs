@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bmc::{
-    Bmc, Boot, BootDevice, Credentials, Doors, Error, Persistence, Power, PowerAction, Result, Target,
+    Bmc, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction, Result, Target,
     Verification,
 };
 use machinery::random::Random;
@@ -16,16 +16,16 @@ const PASSWORD: &str = "correct horse";
 const MEDIA: &str = "http://10.0.0.1/boot.iso?token=t0ken";
 
 /// Creates a service at `bmc` (plain HTTP) and at `secure` (with a self-signed certificate).
-fn service(behaviour: Behaviour) -> (Arc<Service>, Doors, Identity) {
+fn service(behaviour: Behaviour) -> (Arc<Service>, Dependencies, Identity) {
     let service = Service::new(Arc::new(InMemory::default()), behaviour);
     let (wire, identity) = (Wire::default(), Identity::self_signed(&["secure"]));
     wire.add("bmc", service.clone(), None);
     wire.add("secure", service.clone(), Some(identity.clone()));
-    (service, Doors { network: Arc::new(wire), random: Random::seeded(1) }, identity)
+    (service, Dependencies { network: Arc::new(wire), random: Random::seeded(1) }, identity)
 }
 
-fn client(doors: &Doors, target: Target, verification: Verification) -> Arc<dyn Bmc> {
-    bmc::connect(target, Credentials::new("admin", PASSWORD), verification, doors.clone()).unwrap()
+fn client(dependencies: &Dependencies, target: Target, verification: Verification) -> Arc<dyn Bmc> {
+    bmc::connect(target, Credentials::new("admin", PASSWORD), verification, dependencies.clone()).unwrap()
 }
 
 fn plain(host: &str) -> Target {
@@ -119,8 +119,8 @@ fn lies() -> Vec<Row> {
 #[tokio::test(start_paused = true)]
 async fn each_fault_has_its_error() {
     for (what, method, path, fault, expected) in answers().into_iter().chain(lies()) {
-        let (service, doors, _) = service(Behaviour::default());
-        let bmc = client(&doors, plain("bmc"), Verification::Off);
+        let (service, dependencies, _) = service(Behaviour::default());
+        let bmc = client(&dependencies, plain("bmc"), Verification::Off);
         service.order(Order { method, path, times: usize::MAX, fault: fault.clone() });
         let error = attempt(&*bmc, what).await.unwrap_err();
         assert_eq!(error.to_string(), expected, "{what} {fault:?}");
@@ -134,37 +134,38 @@ async fn each_fault_has_its_error() {
 
 #[tokio::test(start_paused = true)]
 async fn a_certificate_is_checked_unless_told_not_to() {
-    let (_, doors, identity) = service(Behaviour::default());
+    let (_, dependencies, identity) = service(Behaviour::default());
     let secure = || Target::redfish("secure");
     let trusted = Verification::Authorities(vec![identity.certificate.clone()]);
     let other = Verification::Authorities(vec![Identity::self_signed(&["secure"]).certificate]);
-    assert_eq!(client(&doors, secure(), Verification::Off).power().await, Ok(Power::Off));
-    assert_eq!(client(&doors, secure(), trusted).power().await, Ok(Power::Off));
-    let error = client(&doors, secure(), other).power().await.unwrap_err();
+    assert_eq!(client(&dependencies, secure(), Verification::Off).power().await, Ok(Power::Off));
+    assert_eq!(client(&dependencies, secure(), trusted).power().await, Ok(Power::Off));
+    let error = client(&dependencies, secure(), other).power().await.unwrap_err();
     assert!(matches!(error, Error::Certificate { .. }), "{error:?}");
     assert!(error.to_string().contains("set disableCertificateVerification on the host"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_there_and_not_redfish_are_told_apart() {
-    let (_, doors, _) = service(Behaviour::default());
-    let nobody = client(&doors, plain("nobody"), Verification::Off).power().await.unwrap_err();
+    let (_, dependencies, _) = service(Behaviour::default());
+    let nobody = client(&dependencies, plain("nobody"), Verification::Off).power().await.unwrap_err();
     assert_eq!(
         nobody.to_string(),
         "GET /redfish/v1 at http://nobody:8000: cannot connect: connection refused; check the address, and that this machine reaches the controller's network"
     );
     // HTTPS to a service that only supports HTTP.
-    let mixed = client(&doors, Target::redfish("bmc"), Verification::Off).power().await.unwrap_err();
+    let mixed = client(&dependencies, Target::redfish("bmc"), Verification::Off).power().await.unwrap_err();
     assert!(mixed.to_string().starts_with("GET /redfish/v1 at https://bmc:443: TLS: "), "{mixed}");
     let path = "/redfish/v1/Systems/2".to_owned();
-    let wrong = client(&doors, Target { path, ..plain("bmc") }, Verification::Off).power().await.unwrap_err();
+    let wrong =
+        client(&dependencies, Target { path, ..plain("bmc") }, Verification::Off).power().await.unwrap_err();
     assert!(wrong.to_string().ends_with("check the path in the host's bmc.address"), "{wrong}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_service_does_not_have_is_unsupported() {
-    let (_, doors, _) = service(Behaviour { no_http_boot: true, ..Behaviour::default() });
-    let bmc = client(&doors, plain("bmc"), Verification::Off);
+    let (_, dependencies, _) = service(Behaviour { no_http_boot: true, ..Behaviour::default() });
+    let bmc = client(&dependencies, plain("bmc"), Verification::Off);
     let error = attempt(&*bmc, "http boot").await.unwrap_err();
     assert!(error.is_unsupported());
     assert_eq!(
@@ -181,8 +182,8 @@ async fn no_password_and_no_token_is_in_any_error() {
         for what in ["power", "on", "boot", "http boot", "insert", "secure boot"] {
             for method in ["GET", "POST", "PATCH"] {
                 for fault in &faults {
-                    let (service, doors, _) = service(behaviour);
-                    let bmc = client(&doors, plain("bmc"), Verification::Off);
+                    let (service, dependencies, _) = service(behaviour);
+                    let bmc = client(&dependencies, plain("bmc"), Verification::Off);
                     service.order(Order { method, path: "", times: usize::MAX, fault: fault.clone() });
                     if let Err(error) = attempt(&*bmc, what).await {
                         let shown = format!("{error} {error:?}");
@@ -192,8 +193,8 @@ async fn no_password_and_no_token_is_in_any_error() {
             }
         }
         // A changed password, and a service that repeats the password it received.
-        let (service, doors, _) = service(behaviour);
-        let bmc = client(&doors, plain("bmc"), Verification::Off);
+        let (service, dependencies, _) = service(behaviour);
+        let bmc = client(&dependencies, plain("bmc"), Verification::Off);
         bmc.power().await.unwrap();
         service.set_password("wrong horse");
         let error = bmc.power().await.unwrap_err();
@@ -202,8 +203,8 @@ async fn no_password_and_no_token_is_in_any_error() {
         assert!(!secrets.iter().any(|secret| shown.contains(secret)), "{shown}");
     }
     // A device that cannot be ejected repeats the URL.
-    let (service, doors, _) = service(Behaviour::default());
-    let bmc = client(&doors, plain("bmc"), Verification::Off);
+    let (service, dependencies, _) = service(Behaviour::default());
+    let bmc = client(&dependencies, plain("bmc"), Verification::Off);
     bmc.insert_media("http://10.0.0.1/old.iso").await.unwrap();
     let empty = Fault::Lie("/Inserted", json!(false));
     service.order(Order { method: "GET", path: "/VirtualMedia/Cd", times: usize::MAX, fault: empty });

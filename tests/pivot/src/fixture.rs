@@ -11,7 +11,7 @@ use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
 use firstlight::names::CONTROLLER_USER;
-use firstlight::plane::{Doors, Plane};
+use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::Value;
@@ -85,11 +85,14 @@ fn copy(content: &Loaded) -> Memory {
 }
 
 async fn bring_up(disk: Memory, clock: &Clock, size: Size) -> Result<()> {
-    let doors =
-        Doors { clock: clock.clone(), random: Random::seeded(2), network: Arc::new(SimulatedNetwork::new()) };
+    let dependencies = Dependencies {
+        clock: clock.clone(),
+        random: Random::seeded(2),
+        network: Arc::new(SimulatedNetwork::new()),
+    };
     let store = Store::open(disk, clock.clone()).await?;
-    let keys = pki::TokenKeys::generate(&doors.random)?;
-    let plane = Plane::start(store.clone(), &doors, None, keys).await?;
+    let keys = pki::TokenKeys::generate(&dependencies.random)?;
+    let plane = Plane::start(store.clone(), &dependencies, None, keys).await?;
     let manager = plane.manager_with(plane.client(CONTROLLER_USER));
     controllers::start(&Context::new(&manager), &Selection::all().without("metal"));
     let place = Place { role: "source", plane: plane.clone(), store };

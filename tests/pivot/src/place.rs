@@ -7,7 +7,7 @@ use anyhow::Result;
 use engine::Manager;
 use engine::network::{Network, SimulatedNetwork};
 use firstlight::controllers::{self, Context, Selection};
-use firstlight::plane::{Doors, Plane};
+use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::Value;
@@ -51,10 +51,10 @@ impl Place {
         clock: &Clock,
         seed: u64,
     ) -> Result<Self> {
-        let doors = Doors { clock: clock.clone(), random: Random::seeded(seed), network };
+        let dependencies = Dependencies { clock: clock.clone(), random: Random::seeded(seed), network };
         let store = Store::open(disk, clock.clone()).await?;
-        let keys = pki::TokenKeys::generate(&doors.random)?;
-        let plane = Plane::start(store.clone(), &doors, None, keys).await?;
+        let keys = pki::TokenKeys::generate(&dependencies.random)?;
+        let plane = Plane::start(store.clone(), &dependencies, None, keys).await?;
         Ok(Self { role, plane, store })
     }
 

@@ -30,8 +30,8 @@ async fn hosts(life: &Life, count: usize, behaviour: Behaviour) -> anyhow::Resul
         wire.add(&format!("bmc-{number}"), service.clone(), None);
         services.push(service);
     }
-    let doors = bmc::Doors { network: Arc::new(wire), random: Random::seeded(1) };
-    metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, doors, Vec::new()));
+    let dependencies = bmc::Dependencies { network: Arc::new(wire), random: Random::seeded(1) };
+    metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, dependencies, Vec::new()));
     let namespaces: Objects<Namespace> = life.manager.objects();
     namespaces.create(&serde_json::from_value(json!({"metadata": {"name": NAMESPACE}}))?).await?;
     let credentials = json!({"username": "admin", "password": "correct horse"});

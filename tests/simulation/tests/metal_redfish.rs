@@ -41,8 +41,8 @@ impl<'a> Rig<'a> {
         let service = Service::new(machine.clone(), behaviour);
         let wire = Wire::default();
         wire.add("bmc", service.clone(), None);
-        let doors = bmc::Doors { network: Arc::new(wire), random: Random::seeded(1) };
-        metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, doors, Vec::new()));
+        let dependencies = bmc::Dependencies { network: Arc::new(wire), random: Random::seeded(1) };
+        metal::start(&life.manager, metal::bmcs::Bmcs::start(&life.manager, dependencies, Vec::new()));
         let rig = Self { life, machine, service };
         rig.create::<Namespace>(json!({"metadata": {"name": NAMESPACE}})).await?;
         let credentials = json!({"username": "admin", "password": "correct horse"});

@@ -8,7 +8,7 @@ use chrono::DateTime;
 use engine::network::{Network, SimulatedNetwork};
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
-use firstlight::plane::{Doors, Plane};
+use firstlight::plane::{Dependencies, Plane};
 use kube::api::Api;
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -23,10 +23,15 @@ const RETRIED: Duration = Duration::from_secs(300);
 
 async fn plane(store: &Store, clock: &Clock, network: &SimulatedNetwork) -> Plane {
     let random = Random::seeded(1);
-    let doors = Doors { clock: clock.clone(), random, network: Arc::new(network.clone()) };
-    Plane::start(store.clone(), &doors, None, pki::TokenKeys::generate(&doors.random).expect("a key"))
-        .await
-        .expect("a plane")
+    let dependencies = Dependencies { clock: clock.clone(), random, network: Arc::new(network.clone()) };
+    Plane::start(
+        store.clone(),
+        &dependencies,
+        None,
+        pki::TokenKeys::generate(&dependencies.random).expect("a key"),
+    )
+    .await
+    .expect("a plane")
 }
 
 fn control(plane: &Plane) -> engine::Manager {

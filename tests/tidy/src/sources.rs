@@ -75,7 +75,28 @@ pub fn violations(path: &str, text: &str) -> Vec<String> {
     if !generated {
         found.extend(long_functions(path, text));
     }
+    if !path.contains("/tests/") && !path.starts_with("tests/") {
+        found.extend(random_selects(path, text));
+    }
     found
+}
+
+/// Uses of `select!` that take what is ready in a random order, without a comment that says why. The simulation repeats a seed only if
+/// each order is given.
+fn random_selects(path: &str, text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let begins = |line: &&str| line.contains("select! {") && !line.starts_with("//");
+    let is_random = |number: usize| {
+        let next = lines[number + 1..].iter().find(|line| !line.starts_with("//"));
+        let above = lines[..number].iter().rev().take_while(|line| line.starts_with("//"));
+        next != Some(&"biased;") && !above.into_iter().any(|line| line.starts_with("// Not biased: "))
+    };
+    let places = (0..lines.len()).filter(|number| begins(&lines[*number]) && is_random(*number));
+    places
+        .map(|number| {
+            format!("{path}:{}: `select!` without `biased;`, or without `// Not biased: …`", number + 1)
+        })
+        .collect()
 }
 
 /// Whether the code writes to standard output or standard error where it must not.
@@ -138,6 +159,9 @@ mod tests {
             (long_function.as_str(), 1),
             (unfinished.as_str(), 1),
             ("#[ignore]\nfn test() {}\n", 1),
+            ("tokio::select! {\n    // Why.\n    biased;\n}\n", 0),
+            ("// Not biased: both are fair.\ntokio::select! {\n}\n", 0),
+            ("tokio::select! {\n    () = one => {}\n}\n", 1),
             ("fn f() {\n    std::fs::rename(a, b)\n}\n", 1),
             ("/// Reads it.\n///\n/// # Errors\n/// Never.\n", 0),
             ("/// Reads it.\n/// # Errors\n/// Never.\n", 1),

@@ -109,30 +109,52 @@ fn the_api_server_knows_nothing_of_cluster_api() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// In a package with one test program, the files are modules of `tests/main.rs`. A file that is not listed
-/// there is never compiled.
+/// The files of a crate's tests are modules of `tests/main.rs` or programs of their own, and `tests/main.rs` is a program of the package or a
+/// module of the program of its floor. A file that is neither is never compiled.
 #[test]
 fn every_test_file_is_part_of_a_program() {
-    let mut programs = 0;
+    let (mut programs, mut found) = (0, Vec::new());
     for manifest in git_files("*Cargo.toml") {
-        let manifest = root().join(manifest);
-        let text = std::fs::read_to_string(&manifest).expect("a readable manifest");
-        if !text.contains("autotests = false") {
+        let text = read(&root().join(&manifest));
+        let (floor, rest) = manifest.split_once('/').unwrap_or_default();
+        let folder = root().join(&manifest).with_file_name("tests");
+        if !text.contains("autotests = false") || !folder.join("main.rs").exists() {
             continue;
         }
         programs += 1;
-        let folder = manifest.with_file_name("tests");
-        let main = std::fs::read_to_string(folder.join("main.rs")).expect("tests/main.rs");
+        let in_floor = rest.strip_suffix("/Cargo.toml").is_some_and(|rest| {
+            let main = root().join(floor).join("tests/main.rs");
+            main.exists() && read(&main).contains(&format!("\"../{rest}/tests/main.rs\""))
+        });
+        if !in_floor && !text.contains("path = \"tests/main.rs\"") {
+            found.push(format!("{manifest}: tests/main.rs is in no test program"));
+        }
+        let main = read(&folder.join("main.rs"));
         for file in std::fs::read_dir(&folder).expect("a readable folder").flatten() {
             let path = file.path();
             let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let rust = path.extension().is_some_and(|extension| extension == "rs");
-            let named =
+            let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+            let is_named =
                 main.contains(&format!("mod {stem};")) || text.contains(&format!("name = \"{stem}\""));
-            assert!(!rust || stem == "main" || named, "{} is in no test program", path.display());
+            if is_rust && stem != "main" && !is_named {
+                found.push(format!("{} is in no test program", path.display()));
+            }
         }
     }
     assert!(programs > 0);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The most test programs of the workspace: each contains the whole of what it tests, and is linked for itself.
+const TEST_PROGRAMS: usize = 53;
+
+#[test]
+fn test_programs_are_few() {
+    let metadata = metadata(&["--no-deps", "--offline"]);
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    let targets = packages.flat_map(|package| package["targets"].as_array().expect("targets"));
+    let programs = targets.filter(|target| target["test"] == true).count();
+    assert!(programs <= TEST_PROGRAMS, "{programs} test programs, more than {TEST_PROGRAMS}");
 }
 
 /// Unit tests of a library or program with `test = false` would never run.

@@ -23,7 +23,11 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     let (platform, flags) = if has_musl { (musl(), "") } else { (gnu(), "-C target-feature=+crt-static") };
     // Set for both platforms, so that RUSTFLAGS of the environment has no effect.
     let flags = [("RUSTFLAGS", flags)];
-    cargo(root, &["build", "--profile", "agent", "--target", &platform, "--package", "firstlight-agent"], &flags)?;
+    cargo(
+        root,
+        &["build", "--profile", "agent", "--target", &platform, "--package", "firstlight-agent"],
+        &flags,
+    )?;
     let agent = target(root).join(platform).join("agent/firstlight-agent");
     let content = std::fs::read(&agent).with_context(|| format!("cannot read {}", agent.display()))?;
     ensure!(

@@ -8,6 +8,7 @@ mod linearizability;
 mod package;
 mod schemas;
 mod suite;
+mod test;
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -154,6 +155,13 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Run the tests that hold one crate: its own, and those of others that `held-by` in its Cargo.toml names.
+    Test {
+        /// The crate: `bmc`, `metal/bmc` or `firstlight-bmc`.
+        name: String,
+        /// Only its own tests whose names, without that of the crate's module, begin with one of these.
+        filters: Vec<String>,
+    },
 }
 
 /// Number of seeds of drawn worlds for each seed of a whole life, which takes longer and is killed.
@@ -233,6 +241,7 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Release => suite::release(&workspace_root()),
         Command::Schemas { check } => schemas::run(&workspace_root(), check),
+        Command::Test { name, filters } => test::run(&workspace_root(), &name, &filters),
     }
 }
 

@@ -2,6 +2,6 @@
 
 mod columns;
 pub(crate) mod kinds;
-mod pem;
+pub(crate) mod pem;
 mod request;
 mod signing_request;

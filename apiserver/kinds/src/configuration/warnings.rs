@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
+use crate::certificates::pem;
 use crate::fields::text;
 
 /// Returns a warning about a TLS Secret whose data has no PEM certificate or key. Such Secrets are valid.
@@ -13,7 +14,8 @@ pub(crate) fn tls(object: &Value) -> Option<String> {
     }
     let part = |name: &str| {
         let bytes = STANDARD.decode(text(&object["data"], name)).unwrap_or_default();
-        pem_labels(&String::from_utf8_lossy(&bytes))
+        let blocks = pem::blocks(&String::from_utf8_lossy(&bytes)).into_iter();
+        blocks.map(|block| block.label).collect::<Vec<String>>()
     };
     let (certificate, key) = (part("tls.crt"), part("tls.key"));
     let shown = |labels: &[String]| labels.join(" ");
@@ -46,25 +48,4 @@ pub(crate) fn tls(object: &Value) -> Option<String> {
             shown(labels)
         ),
     })
-}
-
-/// Returns the labels of the well-formed PEM blocks of a text.
-fn pem_labels(pem: &str) -> Vec<String> {
-    let mut labels = Vec::new();
-    let mut rest = pem;
-    while let Some((_, after)) = rest.split_once("-----BEGIN ") {
-        let Some((label, body)) = after.split_once("-----") else { break };
-        let end = format!("-----END {label}-----");
-        match body.split_once(&end) {
-            Some((body, behind)) => {
-                let body: String = body.split_ascii_whitespace().collect();
-                if STANDARD.decode(body).is_ok() {
-                    labels.push(label.to_owned());
-                }
-                rest = behind;
-            }
-            None => rest = body,
-        }
-    }
-    labels
 }

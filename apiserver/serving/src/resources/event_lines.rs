@@ -11,7 +11,7 @@ const KEPT: usize = 64;
 /// Larger objects are not cached; they are sent by [`pieces`].
 const KEPT_BYTES: usize = 64 * 1024;
 
-struct Kept {
+struct Encoded {
     kind: EventType,
     /// The object of the cached line. While it is held here, no other object can have the same memory
     /// address.
@@ -20,7 +20,7 @@ struct Kept {
 }
 
 /// A cache of the lines of recent events.
-pub(crate) struct EventLines(Vec<Mutex<Option<Kept>>>);
+pub(crate) struct EventLines(Vec<Mutex<Option<Encoded>>>);
 
 impl Default for EventLines {
     fn default() -> Self {
@@ -48,7 +48,7 @@ impl EventLines {
             return Some(kept.line.clone());
         }
         let line = line(kind, std::slice::from_ref(object));
-        *slot = Some(Kept { kind, object: object.clone(), line: line.clone() });
+        *slot = Some(Encoded { kind, object: object.clone(), line: line.clone() });
         Some(line)
     }
 }

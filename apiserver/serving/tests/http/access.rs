@@ -1,6 +1,6 @@
 //! Tests of authentication and authorization.
 
-use crate::common::Harness;
+use crate::serving::http::common::Harness;
 use ::access::User;
 
 #[tokio::test(start_paused = true)]

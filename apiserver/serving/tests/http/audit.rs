@@ -1,6 +1,6 @@
 //! Each request has an id, which its response carries.
 
-use crate::common::Harness;
+use crate::serving::http::common::Harness;
 
 /// Requests of all kinds: answered, refused, malformed, of a resource and of other paths.
 const REQUESTS: [(&str, &str, u16); 8] = [

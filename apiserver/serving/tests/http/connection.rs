@@ -16,7 +16,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, duplex};
 use tokio_rustls::TlsConnector;
 
-use crate::common::registry;
+use crate::serving::http::common::registry;
 
 /// A listener with TLS over an empty server, whose connections need no sockets.
 pub struct Tested {

@@ -15,7 +15,7 @@ use serde_json::json;
 use serving::limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::connection::{Tested, http2 as client, request};
+use crate::serving::http::connection::{Tested, http2 as client, request};
 
 /// Lets all spawned tasks run until they wait.
 async fn settle() {

@@ -1,6 +1,6 @@
 //! Tests of discovery, OpenAPI, version and health.
 
-use crate::common::{Harness, crd};
+use crate::serving::http::common::{Harness, crd};
 use serde_json::{Value, json};
 
 #[tokio::test(start_paused = true)]

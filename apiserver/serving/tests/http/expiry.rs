@@ -16,8 +16,8 @@ use tokio::io::{DuplexStream, duplex};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::common::registry;
-use crate::connection::{http1, request, server_config};
+use crate::serving::http::common::registry;
+use crate::serving::http::connection::{http1, request, server_config};
 
 /// How long what expires is valid, in seconds.
 const LIFE: i64 = 20;

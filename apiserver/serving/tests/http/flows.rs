@@ -42,7 +42,8 @@ struct Crowd {
 impl Crowd {
     async fn new() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-        let server = Server::builder(crate::common::registry(&clock).await, clock.clone()).build();
+        let server =
+            Server::builder(crate::serving::http::common::registry(&clock).await, clock.clone()).build();
         Self { server: Arc::new(server), clock, let_go: watch::Sender::new(false) }
     }
 
@@ -145,7 +146,8 @@ async fn with_all_seats_taken_those_who_wait_have_their_turn() {
 #[tokio::test(start_paused = true)]
 async fn nobody_keeps_masters_waiting() {
     let crowd = Crowd::new().await;
-    let server = Server::builder(crate::common::registry(&crowd.clock).await, crowd.clock.clone());
+    let server =
+        Server::builder(crate::serving::http::common::registry(&crowd.clock).await, crowd.clock.clone());
     let server = Arc::new(server.authorizer(::access::authorize::AllowAll).build());
     let mut waiting = Vec::new();
     for user in 0..limits::REQUESTS {
@@ -169,7 +171,7 @@ async fn nobody_keeps_masters_waiting() {
 #[tokio::test(start_paused = true)]
 async fn watches_of_a_user_below_at_and_above_the_limit() {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-    let server = Server::builder(crate::common::registry(&clock).await, clock.clone());
+    let server = Server::builder(crate::serving::http::common::registry(&clock).await, clock.clone());
     let server = server.authorizer(::access::authorize::AllowAll).build();
     let watch = |user: User| {
         let request = Request::get(format!("{CONFIG_MAPS}?watch=true")).extension(user);

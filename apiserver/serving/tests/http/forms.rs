@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use crate::common::{Harness, WIDGETS, widget};
+use crate::serving::http::common::{Harness, WIDGETS, widget};
 use serde_json::{Value, json};
 use serving::limits;
 

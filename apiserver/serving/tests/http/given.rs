@@ -8,7 +8,7 @@ use machinery::clock::Clock;
 use machinery::status::Status;
 use serving::{Body, PathRequest, Server};
 
-use crate::common::{Harness, registry};
+use crate::serving::http::common::{Harness, registry};
 
 const READ: &[Method] = &[Method::GET];
 const WRITE: &[Method] = &[Method::GET, Method::POST];

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::Harness;
+use crate::serving::http::common::Harness;
 
 const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
 

@@ -18,7 +18,7 @@ use serving::{Server, limits};
 use store::{Memory, Store};
 use tokio::task::JoinHandle;
 
-use crate::common::{Harness, WIDGETS};
+use crate::serving::http::common::{Harness, WIDGETS};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -151,7 +151,9 @@ async fn reads_of_many_values_do_not_hold_up_others() {
     const SECRETS: &str = "/api/v1/namespaces/default/secrets";
     const OBJECTS: usize = 12;
     let clock = Clock::system();
-    let server = Arc::new(Server::builder(crate::common::registry(&clock).await, clock.clone()).build());
+    let server = Arc::new(
+        Server::builder(crate::serving::http::common::registry(&clock).await, clock.clone()).build(),
+    );
     let data: Map<String, Value> = (0..60_000).map(|at| (format!("k{at:05}"), json!(""))).collect();
     for at in 0..OBJECTS {
         let object = json!({"metadata": {"name": format!("s{at}"), "labels": {"a": "b"}}, "data": data});

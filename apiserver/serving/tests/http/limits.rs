@@ -17,7 +17,7 @@ use serving::{Body, Server, limits};
 use store::{Gate, Store};
 use tokio::io::AsyncWriteExt;
 
-use crate::connection::{Tested, http2, request};
+use crate::serving::http::connection::{Tested, http2, request};
 
 #[tokio::test(start_paused = true)]
 async fn slow_clients_are_shed() {
@@ -136,7 +136,7 @@ async fn text(answer: Response<Body>) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_does_not_arrive_is_given_up() {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-    let server = Server::builder(crate::common::registry(&clock).await, clock.clone()).build();
+    let server = Server::builder(crate::serving::http::common::registry(&clock).await, clock.clone()).build();
     let started = clock.monotonic();
     let answer = server.handle(post(CONFIG_MAPS, Endless)).await;
     assert_eq!(answer.status(), StatusCode::GATEWAY_TIMEOUT);
@@ -171,7 +171,7 @@ async fn a_request_that_the_disk_does_not_answer_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn limits_of_parsers_are_counted() {
-    let harness = crate::common::Harness::new().await;
+    let harness = crate::serving::http::common::Harness::new().await;
     let nested = |levels: usize| format!("{{\"data\":{}{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
     let aliases = |count: usize| format!("data:\n  a: &a x\n  b: [{}]\n", vec!["*a"; count].join(", "));
     let terms = |count: usize| (0..count).map(|at| format!("a{at}")).collect::<Vec<_>>().join(",");

@@ -8,8 +8,8 @@ use machinery::random::Random;
 use serving::{Listener, Server};
 use tokio::io::duplex;
 
-use crate::common::registry;
-use crate::connection::{Tested, authority, http1, http2, request, server_config};
+use crate::serving::http::common::registry;
+use crate::serving::http::connection::{Tested, authority, http1, http2, request, server_config};
 
 #[tokio::test(start_paused = true)]
 async fn the_certificate_says_who_asks() {

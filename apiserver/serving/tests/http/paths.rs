@@ -5,7 +5,7 @@
 use ::access::User;
 use serde_json::{Value, json};
 
-use crate::common::{Harness, crd, widget};
+use crate::serving::http::common::{Harness, crd, widget};
 
 const CORE: &str = "/api/v1";
 const GOLDEN: &str = "/apis/golden.test/v1";

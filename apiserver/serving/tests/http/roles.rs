@@ -3,7 +3,7 @@
 use ::access::User;
 use serde_json::{Value, json};
 
-use crate::common::Harness;
+use crate::serving::http::common::Harness;
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";

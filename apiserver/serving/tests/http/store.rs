@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use serving::Server;
 use store::{Engine, Fault, Faulty, HistoryLimits, Memory, Store};
 
-use crate::common::Harness;
+use crate::serving::http::common::Harness;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::common::{Answer, Harness};
+use crate::serving::http::common::{Answer, Harness};
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const WHO: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";

@@ -1,6 +1,6 @@
 //! Verbs over HTTP: codes, bodies, refusals.
 
-use crate::common::{Harness, WIDGETS, widget};
+use crate::serving::http::common::{Harness, WIDGETS, widget};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;

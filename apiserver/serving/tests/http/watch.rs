@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{Harness, WIDGETS, widget};
+use crate::serving::http::common::{Harness, WIDGETS, widget};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use serving::{Body, limits};

@@ -1,6 +1,7 @@
 //! Reads conditions of known and of other kinds.
 
 use chrono::{DateTime, Utc};
+use machinery::clock::parse_rfc3339;
 use serde_json::Value;
 
 /// Conditions that are good when False.
@@ -29,7 +30,7 @@ impl Condition {
             severity: text("severity"),
             reason: text("reason"),
             message: text("message"),
-            since: DateTime::parse_from_rfc3339(&since).ok().map(|time| time.to_utc()),
+            since: parse_rfc3339(&since),
         })
     }
 

@@ -70,8 +70,8 @@ impl Context {
 
     /// Returns the machines behind the BMCs of hosts.
     fn bmcs(&self) -> Arc<metal::bmcs::Bmcs> {
-        let doors = bmc::Doors::system(self.bmcs_here.clone());
-        metal::bmcs::Bmcs::start(&self.manager, doors, self.interfaces.clone())
+        let dependencies = bmc::Dependencies::system(self.bmcs_here.clone());
+        metal::bmcs::Bmcs::start(&self.manager, dependencies, self.interfaces.clone())
     }
 
     fn backend(&self) -> simulated::Backend {

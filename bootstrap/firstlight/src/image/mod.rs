@@ -7,7 +7,8 @@ mod layer;
 use std::io::Write;
 
 use anyhow::{Context, Result, ensure};
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
+use machinery::clock::rfc3339;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -139,7 +140,7 @@ fn created() -> Result<String> {
     let seconds = time()?;
     let time = DateTime::<Utc>::from_timestamp(seconds, 0);
     let time = time.with_context(|| format!("SOURCE_DATE_EPOCH={seconds} is no time"))?;
-    Ok(time.to_rfc3339_opts(SecondsFormat::Secs, true))
+    Ok(rfc3339(time))
 }
 
 /// Returns the same time in seconds since 1970.

@@ -21,7 +21,7 @@ use metal_boot::boot_files::BootFiles;
 use metal_boot::moving_address::MovingAddress;
 use metal_provisioning::bootstrap::NodeRegistry;
 use metal_provisioning::http::bundles::BundleFiles;
-use metal_provisioning::{Configuration, Doors, Handle};
+use metal_provisioning::{Configuration, Dependencies, Handle};
 
 pub use authority::FILES as AUTHORITY;
 pub use fetch::fetch;
@@ -138,8 +138,8 @@ async fn serve(
         tls: Some(Arc::new(tls)),
     };
     let images = boot_images::served(&configuration.boot, &addresses, options.http_port);
-    let doors = Doors::kube(manager, !options.known_only).await;
-    Ok((metal_provisioning::start(configuration, doors).await?, images))
+    let dependencies = Dependencies::kube(manager, !options.known_only).await;
+    Ok((metal_provisioning::start(configuration, dependencies).await?, images))
 }
 
 /// Makes the boot files of an agent that reaches this server at `addresses`.

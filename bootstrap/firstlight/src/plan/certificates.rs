@@ -11,7 +11,7 @@ use pki::{CertificateAuthority, Leaf};
 use serde_json::{Value, json};
 
 use super::create::create;
-use crate::plane::Doors;
+use crate::plane::Dependencies;
 
 const ALL: [Purpose; 5] = [
     Purpose::ClusterAuthority,
@@ -27,12 +27,12 @@ const USER: (&str, &str) = ("kubernetes-admin", "system:masters");
 ///
 /// # Errors
 /// No key can be made, or the simulated server refuses a Secret.
-pub async fn ensure(client: &Client, doors: &Doors, cluster: &Value) -> Result<()> {
+pub async fn ensure(client: &Client, dependencies: &Dependencies, cluster: &Value) -> Result<()> {
     let Some(endpoint) = endpoint(cluster) else { return Ok(()) };
     let (namespace, cluster_name) = (namespace(cluster), name(cluster));
     let path = format!("/api/v1/namespaces/{namespace}/secrets");
     let recipe = Recipe::default();
-    let (now, random) = (doors.clock.now(), &doors.random);
+    let (now, random) = (dependencies.clock.now(), &dependencies.random);
     let mut authority = None;
     for purpose in ALL {
         let identity = recipe.make(purpose, now, random).context("cannot make a key")?;

@@ -68,7 +68,7 @@ pub fn load(
 pub async fn create_secrets(plane: &Plane, state: &State) -> Result<()> {
     let client = plane.client(FIELD_MANAGER);
     for cluster in state.objects.iter().filter(|object| is_cluster(object)) {
-        certificates::ensure(&client, plane.doors(), cluster).await?;
+        certificates::ensure(&client, plane.dependencies(), cluster).await?;
     }
     for (namespace, name, keys) in referenced_secrets(&state.objects) {
         let data: BTreeMap<String, &str> = keys.into_iter().map(|key| (key, "placeholder")).collect();

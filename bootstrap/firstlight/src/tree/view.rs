@@ -265,6 +265,7 @@ pub async fn show(
             }
         };
         tokio::select! {
+            biased;
             () = view.changed() => {}
             () = tick => {}
             _ = resized.recv() => {}

@@ -7,7 +7,7 @@ use dhcp::{Kind, MacAddress, Packet, options};
 use metal_boot::dhcp4::leases::Leases;
 use metal_boot::dhcp6;
 
-use crate::server::{SERVER, answer, machine, offer};
+use crate::metal_boot::server::{SERVER, answer, machine, offer};
 
 /// The bytes of a discover message: header, cookie, options.
 fn discover(mac: [u8; 6], given: &[(u8, &[u8])]) -> Vec<u8> {

@@ -7,10 +7,11 @@ use metal_boot::dhcp4::leases::Leases;
 use metal_boot::router;
 use metal_boot::tftp::packet::{Message, Options, Request};
 
-use crate::server::answer;
+use crate::metal_boot::server::answer;
 
 fn recorded(name: &str) -> Vec<u8> {
-    std::fs::read(format!("{}/tests/recorded/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    std::fs::read(format!("{}/tests/recorded/{name}", concat!(env!("CARGO_MANIFEST_DIR"), "/../metal/boot")))
+        .unwrap()
 }
 
 #[test]

@@ -13,7 +13,7 @@ use metal_boot::dhcp4::link::Mode;
 use metal_boot::machine::{Boot, Machine};
 use metal_boot::services::InterfaceConfiguration;
 use metal_boot::table::MachineTable;
-use metal_provisioning::{Configuration, Doors};
+use metal_provisioning::{Configuration, Dependencies};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -51,14 +51,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         https_port: metal_provisioning::HTTPS_PORT,
         tls: None,
     };
-    let doors = Doors {
+    let dependencies = Dependencies {
         clock: Clock::system(),
         random: Random::system(),
         metrics: Default::default(),
         directory: Arc::new(directory),
         kube: None,
     };
-    let handle = metal_provisioning::start(configuration, doors).await?;
+    let handle = metal_provisioning::start(configuration, dependencies).await?;
     tokio::signal::ctrl_c().await?;
     handle.stop().await;
     Ok(())

@@ -16,4 +16,4 @@ pub mod metrics;
 pub mod personal;
 mod start;
 
-pub use start::{Configuration, Doors, HTTP_PORT, HTTPS_PORT, Handle, start};
+pub use start::{Configuration, Dependencies, HTTP_PORT, HTTPS_PORT, Handle, start};

@@ -64,7 +64,7 @@ pub struct Configuration {
 
 /// The dependencies of the services on the outside.
 #[derive(Clone)]
-pub struct Doors {
+pub struct Dependencies {
     /// The clock.
     pub clock: Clock,
     /// The source of randomness.
@@ -77,8 +77,8 @@ pub struct Doors {
     pub kube: Option<(Manager, Kube)>,
 }
 
-impl Doors {
-    /// Doors for services that watch the objects of an API. With `discovers`, machines without a BareMetalHost start the agent.
+impl Dependencies {
+    /// The dependencies of services that watch the objects of an API. With `discovers`, machines without a BareMetalHost start the agent.
     pub async fn kube(manager: &Manager, discovers: bool) -> Self {
         let kube = Kube::start(manager, discovers).await;
         Self {
@@ -116,15 +116,15 @@ impl Handle {
 ///
 /// # Errors
 /// [`Error`], whose message says how to fix the problem.
-pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle, Error> {
+pub async fn start(configuration: Configuration, dependencies: Dependencies) -> Result<Handle, Error> {
     let blocking = {
         let boot = configuration.boot.clone();
         tokio::task::spawn_blocking(move || boot.check().and_then(|()| boot.tftp_names()))
     };
     let tftp =
         blocking.await.map_err(|error| Error::File { path: "boot files".into(), source: error.into() })??;
-    let boot_metrics = metal_boot::metrics::Metrics::of(&doors.metrics);
-    let (directory, clock) = (doors.directory.clone(), doors.clock.clone());
+    let boot_metrics = metal_boot::metrics::Metrics::of(&dependencies.metrics);
+    let (directory, clock) = (dependencies.directory.clone(), dependencies.clock.clone());
     let addresses = Addresses::open(directory, clock, &configuration.leases, boot_metrics.clone())?;
     let handle = Handle {
         http: vec![],
@@ -134,7 +134,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         shutdown: CancellationToken::new(),
     };
     let (mut metadata, mut agents, mut media, mut bootstrap) = (None, None, None, None);
-    if let Some((manager, kube)) = &doors.kube {
+    if let Some((manager, kube)) = &dependencies.kube {
         let told = Metadata::start(manager, kube.clone(), addresses.clone()).await;
         let registry = configuration.registry.clone();
         agents = Some(Agents::start(manager, kube.clone(), addresses.clone(), told.clone(), registry).await);
@@ -145,7 +145,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     let personal = agents.clone().map(|agents| Personal {
         boot: configuration.boot.clone(),
         tftp: tftp.clone(),
-        directory: doors.directory.clone(),
+        directory: dependencies.directory.clone(),
         agents,
     });
     let shared = Shared {
@@ -153,11 +153,11 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         tftp: tftp.clone(),
         http_port: configuration.http_port,
         addresses,
-        directory: doors.directory.clone(),
+        directory: dependencies.directory.clone(),
         personal: personal.clone().map(|personal| Arc::new(personal) as Arc<dyn PersonalFiles>),
         metrics: boot_metrics,
-        clock: doors.clock.clone(),
-        random: doors.random.clone(),
+        clock: dependencies.clock.clone(),
+        random: dependencies.random.clone(),
     };
     let site = Site {
         personal,
@@ -170,7 +170,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
         images: configuration.images.clone(),
         bundle_files: configuration.bundle_files.clone(),
         registry: Registry::new(configuration.bundles.clone()),
-        directory: doors.directory.clone(),
+        directory: dependencies.directory.clone(),
         http_port: configuration.http_port,
         https_port: configuration.tls.is_some().then_some(configuration.https_port),
     };
@@ -178,7 +178,7 @@ pub async fn start(configuration: Configuration, doors: Doors) -> Result<Handle,
     for interface in &configuration.interfaces {
         open.interface(interface, &configuration, &shared).await?;
     }
-    Ok(open.run(handle, Arc::new(site), &configuration, &doors))
+    Ok(open.run(handle, Arc::new(site), &configuration, &dependencies))
 }
 
 /// Sockets that are open but not served yet.
@@ -217,7 +217,7 @@ impl Open {
         mut handle: Handle,
         site: Arc<Site>,
         configuration: &Configuration,
-        doors: &Doors,
+        dependencies: &Dependencies,
     ) -> Handle {
         let addresses = |listeners: &[TcpListener]| {
             listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
@@ -227,7 +227,7 @@ impl Open {
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
         handle.addresses.run(tasks, shutdown);
         self.boot.run(tasks, shutdown);
-        let (clock, metrics) = (&doors.clock, Metrics::of(&doors.metrics));
+        let (clock, metrics) = (&dependencies.clock, Metrics::of(&dependencies.metrics));
         let plain = Listener::new(site.clone(), None, clock.clone(), metrics.clone());
         for tcp in self.http {
             plain.clone().run(tcp, tasks, shutdown);

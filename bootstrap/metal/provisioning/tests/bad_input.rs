@@ -13,7 +13,7 @@ use metal_boot::moving_address::MovingAddress;
 use metal_boot::network::Interface;
 use metal_boot::services::InterfaceConfiguration;
 use metal_boot::table::MachineTable;
-use metal_provisioning::{Configuration, Doors};
+use metal_provisioning::{Configuration, Dependencies};
 
 /// The environment variable that marks the inner run of a test.
 const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
@@ -53,8 +53,8 @@ fn configuration(interface: InterfaceConfiguration, folder: &Path) -> Configurat
     }
 }
 
-fn doors() -> Doors {
-    Doors {
+fn dependencies() -> Dependencies {
+    Dependencies {
         clock: Clock::system(),
         random: Random::system(),
         metrics: Default::default(),
@@ -68,8 +68,9 @@ fn start() -> Error {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let configuration = configuration(InterfaceConfiguration::new("lo"), folder.path());
-    runtime
-        .block_on(async { metal_provisioning::start(configuration, doors()).await.err().expect("no start") })
+    runtime.block_on(async {
+        metal_provisioning::start(configuration, dependencies()).await.err().expect("no start")
+    })
 }
 
 #[test]
@@ -131,8 +132,9 @@ fn another_server_gives_addresses_of_ipv6() {
             assert_eq!(look().await, None, "it is alone");
             let mut interface = InterfaceConfiguration::new("va");
             interface.prefix_v6 = Some("fd00:1::".parse().unwrap());
-            let handle =
-                metal_provisioning::start(configuration(interface, folder.path()), doors()).await.unwrap();
+            let handle = metal_provisioning::start(configuration(interface, folder.path()), dependencies())
+                .await
+                .unwrap();
             let found = look().await;
             assert!(found.is_some_and(|server| server.is_ipv6()), "{found:?}");
             handle.stop().await;

@@ -17,7 +17,9 @@ use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
-use crate::api::{ADDRESS, HTTP, MAC, MINE, ask, create, enrolment, host, is_host, lease, manager, services};
+use crate::metal_provisioning::api::{
+    ADDRESS, HTTP, MAC, MINE, ask, create, enrolment, host, is_host, lease, manager, services,
+};
 
 /// A host whose system has its configuration drive.
 struct Installed {

@@ -20,7 +20,7 @@ use metal_provisioning::personal::Personal;
 use schemas::netboot::{Agent, DHCPLease};
 use serde_json::json;
 
-use crate::api::{
+use crate::metal_provisioning::api::{
     ADDRESS, HTTP, MAC, MINE, alerted, ask, boot_files, by, enrolment, host, is_host, lease, manager,
     services, stub, token_of_script, with,
 };

@@ -8,8 +8,8 @@ use bundle::{Additions, Bundle, Catalogue, Container, Digest, FileKind, NewFile}
 use metal_provisioning::http::registry::Registry;
 use serde_json::{Value, json};
 
-use crate::archives::{INDEX, Layout, MANIFEST};
-use crate::http::Bench;
+use crate::bundle::archives::{INDEX, Layout, MANIFEST};
+use crate::metal_provisioning::http::Bench;
 
 const LAYER: &str = "a layer of the image";
 const SIGNATURE: &str = "application/vnd.example.signature";

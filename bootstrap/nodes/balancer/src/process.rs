@@ -46,6 +46,7 @@ impl Opened {
             let mut terminate = signal(SignalKind::terminate()).context("cannot wait for signals")?;
             let mut interrupt = signal(SignalKind::interrupt()).context("cannot wait for signals")?;
             tokio::select! {
+                biased;
                 ended = self.serve(most, ready) => ended,
                 _ = terminate.recv() => Ok(()),
                 _ = interrupt.recv() => Ok(()),
@@ -72,6 +73,7 @@ impl Opened {
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                biased;
                 _ = look.tick() => serving.look().await,
                 asked = asked.accept() => match asked {
                     Ok((stream, _)) => serving.answer(stream).await,

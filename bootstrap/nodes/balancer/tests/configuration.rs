@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use system_containers::balancer::Configuration;
 
-use crate::world::{Api, World, of};
+use crate::nodes_balancer::world::{Api, World, of};
 
 #[tokio::test]
 async fn connections_go_on_over_changes_of_the_configuration() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::world::{Api, World, of, within};
+use crate::nodes_balancer::world::{Api, World, of, within};
 
 #[tokio::test]
 async fn both_directions_are_forwarded_and_end_for_themselves() {

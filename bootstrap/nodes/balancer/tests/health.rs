@@ -6,7 +6,7 @@ use machinery::clock::Clock;
 use system_containers::balancer::Health;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::world::{Answer, Api, World, of, why, within};
+use crate::nodes_balancer::world::{Answer, Api, World, of, why, within};
 
 #[tokio::test]
 async fn a_server_that_dies_is_left_within_two_seconds_and_found_again() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use system_containers::{Images, Runtime, Spec, State, run};
 
-use crate::world::World;
+use crate::nodes_docker::world::World;
 
 #[tokio::test]
 async fn everything_goes_on_when_the_daemon_is_back() {

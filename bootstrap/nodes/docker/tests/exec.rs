@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use system_containers::{Exit, Runtime, run};
 
-use crate::world::World;
+use crate::nodes_docker::world::World;
 
 const LIMIT: Duration = Duration::from_secs(20);
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use system_containers::{Images, Runtime, Spec};
 use tokio::io::AsyncReadExt;
 
-use crate::world::{World, options};
+use crate::nodes_docker::world::{World, options};
 
 #[tokio::test]
 async fn an_image_that_is_there_is_used() {

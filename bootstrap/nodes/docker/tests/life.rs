@@ -8,7 +8,7 @@ use node_docker::Docker;
 use serde_json::json;
 use system_containers::{Runtime, Spec, State};
 
-use crate::world::{World, options};
+use crate::nodes_docker::world::{World, options};
 
 #[tokio::test]
 async fn a_container_lives() {

@@ -5,7 +5,7 @@ use node_docker::preflight::{Facts, findings};
 use serde_json::json;
 use system_containers::{Runtime, Weight};
 
-use crate::world::World;
+use crate::nodes_docker::world::World;
 
 fn good() -> Facts {
     Facts {

@@ -7,8 +7,8 @@ use node_docker::{Docker, Engine, Options, candidates};
 use serde_json::json;
 use system_containers::{Runtime, Spec, State};
 
-use crate::daemon::Daemon;
-use crate::world::options;
+use crate::nodes_docker::daemon::Daemon;
+use crate::nodes_docker::world::options;
 
 fn found(engine: Engine, variables: &[(&str, &str)]) -> Result<Vec<String>, String> {
     let variable = |name: &str| {

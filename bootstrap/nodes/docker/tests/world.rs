@@ -10,7 +10,7 @@ use node_docker::{Docker, Engine, Options};
 use system_containers::{Runtime, Spec};
 use tempfile::TempDir;
 
-use crate::daemon::Daemon;
+use crate::nodes_docker::daemon::Daemon;
 
 pub struct World {
     pub folder: TempDir,

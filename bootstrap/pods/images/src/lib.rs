@@ -25,7 +25,7 @@ pub use distribution::{Client, Credentials, Hosts, Pace};
 pub use locks::{Locked, Locks};
 pub use name::Name;
 pub use pod_folders::Root;
-pub use registries::{Policy, Progress, Registries, Told};
+pub use registries::{OnProgress, Policy, Progress, Registries};
 pub use sources::{Sources, SourcesState};
 pub use store::{Contents, Store, Unpacked};
 pub use unpack::unpack_tree;

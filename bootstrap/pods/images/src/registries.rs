@@ -47,7 +47,7 @@ pub enum Progress {
 }
 
 /// Is told how far a pull is.
-pub type Told<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
 /// Registries from which images are pulled: each image by one of its Pods at a time, and a limited number of images at once.
 pub struct Registries {
@@ -93,7 +93,7 @@ impl Registries {
         name: &Name,
         policy: Policy,
         credentials: &Credentials,
-        progress: Told<'_>,
+        progress: OnProgress<'_>,
     ) -> Result<Unpacked> {
         let key = name.to_string();
         let own = self.names.lock(&key).await;
@@ -168,7 +168,7 @@ impl Registries {
     }
 }
 
-async fn layers(session: &Session<'_>, image: &Image, folder: &Path, progress: Told<'_>) -> Result<()> {
+async fn layers(session: &Session<'_>, image: &Image, folder: &Path, progress: OnProgress<'_>) -> Result<()> {
     let bytes = image.layers.iter().fold(0u64, |sum, layer| sum.saturating_add(layer.size));
     ensure!(bytes <= limits::BYTES, "its layers have {bytes} bytes, more than {}", limits::BYTES);
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

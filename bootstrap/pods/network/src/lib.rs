@@ -5,12 +5,12 @@
 //! - other machines, and addresses of this machine that are not loopback.
 //!
 //! All of it goes through a [`mod@gateway`] in this process; nothing changes on this machine's interfaces or in its firewall. [`Networks::dial`] is the
-//! server's own door to Pods and Services. A [`mod@helper`] makes the namespaces. Everything is held by open files only, so it goes away with
+//! server's own access to Pods and Services. A [`mod@helper`] makes the namespaces. Everything is held by open files only, so it goes away with
 //! this process, however that ends.
 
 mod addresses;
+mod connector;
 mod dns;
-mod door;
 mod gateway;
 pub mod helper;
 pub mod limits;

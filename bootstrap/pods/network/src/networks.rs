@@ -14,8 +14,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
 use crate::addresses::{Addresses, GATEWAY};
+use crate::connector::Connector;
 use crate::dns;
-use crate::door::Door;
 use crate::gateway::{Device, Gateway};
 use crate::helper::{Helper, Program, Request};
 use crate::router::{Router, Services};
@@ -60,7 +60,7 @@ impl Networks {
         let router = Router {
             api: options.api,
             resolv_conf: options.resolv_conf,
-            doors: Mutex::default(),
+            connectors: Mutex::default(),
             services: OnceLock::new(),
             clock: options.clock,
         };
@@ -115,8 +115,8 @@ impl Networks {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let router = self.0.router.clone();
         let gateway = Gateway::new(address, device, listener, router, reached.clone());
-        let door = Door { address, network: network.clone(), helper };
-        self.0.router.doors.lock().insert(address, door);
+        let connector = Connector { address, network: network.clone(), helper };
+        self.0.router.connectors.lock().insert(address, connector);
         let gateway = tokio::spawn(gateway.run());
         Ok(Network { address, network, user: files.next(), all: self.0.clone(), gateway })
     }
@@ -159,7 +159,7 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         self.gateway.abort();
-        self.all.router.doors.lock().remove(&self.address);
+        self.all.router.connectors.lock().remove(&self.address);
         self.all.addresses.lock().give_back(self.address);
     }
 }

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 use tokio::net::TcpStream;
 
 use crate::addresses::{API, GATEWAY, Place, place};
+use crate::connector::Connector;
 use crate::dns::{self, PORT, name_servers};
-use crate::door::Door;
 use crate::limits;
 
 /// The Services of the Pods' world.
@@ -35,7 +35,7 @@ pub(crate) struct Router {
     pub(crate) api: SocketAddr,
     /// This machine's list of name servers.
     pub(crate) resolv_conf: PathBuf,
-    pub(crate) doors: Mutex<BTreeMap<Ipv4Addr, Door>>,
+    pub(crate) connectors: Mutex<BTreeMap<Ipv4Addr, Connector>>,
     pub(crate) services: OnceLock<Arc<dyn Services>>,
     pub(crate) clock: Clock,
 }
@@ -84,8 +84,8 @@ impl Router {
     }
 
     async fn enter(&self, address: Ipv4Addr, port: u16) -> io::Result<TcpStream> {
-        let door = self.doors.lock().get(&address).cloned();
-        door.ok_or(io::ErrorKind::HostUnreachable)?.connect(port).await
+        let connector = self.connectors.lock().get(&address).cloned();
+        connector.ok_or(io::ErrorKind::HostUnreachable)?.connect(port).await
     }
 
     /// Connects to a host that the server itself has named, if it is a Pod or a Service; `None` for any other.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pod_network::limits;
 
-use crate::inside::{Machine, within};
+use crate::pods_network::inside::{Machine, within};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 /// A name server of this machine, on its loopback, as that of systemd.

@@ -11,7 +11,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::inside::{Machine, at, own_address, within};
+use crate::pods_network::inside::{Machine, at, own_address, within};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 /// More than all buffers on the way.

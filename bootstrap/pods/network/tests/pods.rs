@@ -1,4 +1,4 @@
-//! Pods among each other, and the server's door to them.
+//! Pods among each other, and the server's access to them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use pod_network::{API, FIRST_SERVICE, Network, Services};
 use tokio::io::AsyncReadExt;
 
-use crate::inside::{Machine, at, within};
+use crate::pods_network::inside::{Machine, at, within};
 
 const PORT: u16 = 9443;
 const DEADLINE: Duration = Duration::from_secs(30);

@@ -9,7 +9,7 @@ use nix::ifaddrs::getifaddrs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::inside::{Machine, at, within};
+use crate::pods_network::inside::{Machine, at, within};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 

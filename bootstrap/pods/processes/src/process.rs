@@ -15,7 +15,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
 use crate::cgroup::Group;
-use crate::entrance::{Entrance, Held, first};
+use crate::exec::{Exec, Held, first};
 use crate::instruction::{Instruction, Isolation};
 use crate::{framed, shim};
 
@@ -29,7 +29,7 @@ pub struct Process {
     output: Option<Output>,
     ended: oneshot::Receiver<Ended>,
     end: Option<Ended>,
-    entrance: Option<Entrance>,
+    exec: Option<Exec>,
     place: Place,
 }
 
@@ -125,7 +125,7 @@ impl Process {
         let weak = group.as_ref().map(Arc::downgrade);
         let surroundings = Surroundings { group, held: None };
         let (mut process, running) = Self::start(instruction.clone(), surroundings).await?;
-        process.entrance = running.map(|running| Entrance::new(instruction, running, weak));
+        process.exec = running.map(|running| Exec::new(instruction, running, weak));
         Ok(process)
     }
 
@@ -169,7 +169,7 @@ impl Process {
         let pid = started.pid;
         let input = Sender::from_owned_fd(started.input).context("cannot use the input of the shim")?;
         let running = started.pidfd.map(|pidfd| Running { pid, pidfd, input });
-        Ok((Self { pid, output, ended, end: None, entrance: None, place }, running))
+        Ok((Self { pid, output, ended, end: None, exec: None, place }, running))
     }
 
     /// Returns what the process writes, once.
@@ -178,8 +178,8 @@ impl Process {
     }
 
     /// Returns the way for further programs into its container; `None` with a kernel older than Linux 5.3.
-    pub fn entrance(&self) -> Option<Entrance> {
-        self.entrance.clone()
+    pub fn exec(&self) -> Option<Exec> {
+        self.exec.clone()
     }
 
     /// Waits until the process has ended.

@@ -23,12 +23,12 @@ const FIRST_PORT: u16 = 7000;
 
 thread_local! {
     /// The workload clusters of the test that this thread runs. They survive the controllers, whose network is a new one in each life.
-    static ALL: RefCell<Vec<Door>> = const { RefCell::new(Vec::new()) };
+    static ALL: RefCell<Vec<Listening>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What a workload cluster needs to listen.
 #[derive(Clone)]
-struct Door {
+struct Listening {
     port: u16,
     listener: Listener,
     is_silent: watch::Sender<bool>,
@@ -47,19 +47,19 @@ pub fn forget_all() {
 
 /// Lets all workload clusters listen on the network of a new life of the controllers.
 pub fn listen_again(manager: &Manager) {
-    ALL.with_borrow(|all| all.iter().for_each(|door| listen(manager, door)));
+    ALL.with_borrow(|all| all.iter().for_each(|listening| listen(manager, listening)));
 }
 
-fn listen(manager: &Manager, door: &Door) {
-    let (network, door) = (manager.network().clone(), door.clone());
+fn listen(manager: &Manager, listening: &Listening) {
+    let (network, listening) = (manager.network().clone(), listening.clone());
     drop(manager.spawn(async move {
-        let mut accepting = network.listen(HOST, door.port).await.unwrap();
+        let mut accepting = network.listen(HOST, listening.port).await.unwrap();
         while let Ok((mut stream, _)) = accepting.accept().await {
-            let door = door.clone();
+            let listening = listening.clone();
             drop(tokio::spawn(async move {
                 let (mut near, far) = tokio::io::duplex(64 * 1024);
-                drop(tokio::spawn(async move { door.listener.serve_stream(far).await }));
-                let mut silence = door.is_silent.subscribe();
+                drop(tokio::spawn(async move { listening.listener.serve_stream(far).await }));
+                let mut silence = listening.is_silent.subscribe();
                 tokio::select! {
                     biased;
                     _ = silence.wait_for(|is_silent| *is_silent) => {}
@@ -96,9 +96,9 @@ impl Workload {
 
         let is_silent = watch::Sender::new(false);
         let listener = Listener::new(server.clone(), Some(Tls::new(config)));
-        let door = Door { port, listener, is_silent: is_silent.clone() };
-        listen(manager, &door);
-        ALL.with_borrow_mut(|all| all.push(door));
+        let listening = Listening { port, listener, is_silent: is_silent.clone() };
+        listen(manager, &listening);
+        ALL.with_borrow_mut(|all| all.push(listening));
         Self { kubeconfig, server, is_silent }
     }
 

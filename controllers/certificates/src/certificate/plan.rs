@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use k8s_openapi::api::core::v1::Secret;
+use machinery::clock::rfc3339;
 use machinery::random::Random;
 use pki::{BACKDATE_MINUTES, CertificateAuthority, Facts, Identity, Leaf, inspect};
 use serde_json::{Value, json};
@@ -75,9 +76,8 @@ pub fn plan(
 fn keep(wanted: &Wanted, facts: &Facts, now: DateTime<Utc>) -> Plan {
     let (from, until) = (facts.not_before, facts.not_after);
     let renewal = until - wanted.renew_before;
-    let time = |time: DateTime<Utc>| time.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
     Plan::Keep {
-        status: json!({"notBefore": time(from), "notAfter": time(until), "renewalTime": time(renewal)}),
+        status: json!({"notBefore": rfc3339(from), "notAfter": rfc3339(until), "renewalTime": rfc3339(renewal)}),
         renew_in: (renewal - now).to_std().unwrap_or_default(),
     }
 }

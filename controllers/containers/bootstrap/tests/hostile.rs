@@ -7,7 +7,7 @@ use node_bootstrap::{
     Action, Command, Error, Format, Metadata, NodeOptions, Outcome, Place, Step, WriteFile, parse, script,
 };
 
-use crate::node::{LONG, Node, bootstrap, file, shell, shells};
+use crate::containers_bootstrap::node::{LONG, Node, bootstrap, file, shell, shells};
 
 /// Pieces of which hostile texts are made.
 const PIECES: &[&str] = &[

@@ -5,7 +5,7 @@ use std::process::{Child, Command as Process};
 
 use node_bootstrap::{At, Outcome, Step};
 
-use crate::node::{LONG, Node, bootstrap, file, shell};
+use crate::containers_bootstrap::node::{LONG, Node, bootstrap, file, shell};
 
 const STEPS: usize = 5;
 

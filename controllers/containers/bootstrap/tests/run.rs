@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use node_bootstrap::{Action, At, Command, Outcome, Output, Step, WriteFile, script};
 
-use crate::node::{LONG, Node, bootstrap, file, shell, shells};
+use crate::containers_bootstrap::node::{LONG, Node, bootstrap, file, shell, shells};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777

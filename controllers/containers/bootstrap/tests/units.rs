@@ -7,7 +7,7 @@ use std::time::Duration;
 use node_bootstrap::{Action, Command, Format, Metadata, Outcome, Step, parse};
 use serde_json::json;
 
-use crate::node::{LONG, Node, bootstrap};
+use crate::containers_bootstrap::node::{LONG, Node, bootstrap};
 
 /// Starts `bad.service` and mounts in vain, knows no `none.service`, and never ends with `slow.service`.
 const SYSTEMCTL: &str = "#!/bin/sh\necho \"$*\" >>NOTED\ncase $* in\n'cat -- none.service') exit 1;;\n*--now*bad.service | \

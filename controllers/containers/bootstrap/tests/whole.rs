@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use node_bootstrap::{Action, Bootstrap, Command, Format, Metadata, NodeOptions, Outcome, parse};
 
-use crate::node::{LONG, Node};
+use crate::containers_bootstrap::node::{LONG, Node};
 
 const SUCCESS: &str = "/run/cluster-api/bootstrap-success.complete";
 

@@ -8,7 +8,9 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
 
-use crate::fixture::{cluster, get, is_ready, is_up, machine, machine_with, said, secret, tells, world};
+use crate::containers_machines::fixture::{
+    cluster, get, is_ready, is_up, machine, machine_with, said, secret, tells, world,
+};
 
 fn is_gone(manager: &Manager, namespace: &str) -> bool {
     get::<Cluster>(manager, namespace, "first").is_none()
@@ -75,7 +77,7 @@ async fn a_machine_passes_its_gates_in_order() {
     // A machine has its provider ID before it has its bootstrap data.
     assert!(said(&world.manager, "first-cp-1", "ContainerProvisioned").starts_with("True"));
     assert_eq!(host.machine("first-cp-1").unwrap().begun, 0);
-    secret(&world, "default", "late", json!({"value": crate::fixture::DATA})).await;
+    secret(&world, "default", "late", json!({"value": crate::containers_machines::fixture::DATA})).await;
     world.until("it is up", |manager| is_up(manager, "default", "first-cp-1")).await;
     let expected = [
         "balance first-lb",

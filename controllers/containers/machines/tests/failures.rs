@@ -9,8 +9,10 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
 use test_plane::World;
 
-use crate::fixture::{cluster, get, is_ready, is_up, machine, machine_with, said, secret, tells, world};
-use crate::host::{Ends, Host};
+use crate::containers_machines::fixture::{
+    cluster, get, is_ready, is_up, machine, machine_with, said, secret, tells, world,
+};
+use crate::containers_machines::host::{Ends, Host};
 
 const NAME: &str = "first-cp-1";
 

@@ -8,8 +8,8 @@ use serde_json::json;
 use test_plane::World;
 use test_plane::requests::Moment;
 
-use crate::fixture::{cluster, get, is_ready, machine, world};
-use crate::host::Host;
+use crate::containers_machines::fixture::{cluster, get, is_ready, machine, world};
+use crate::containers_machines::host::Host;
 
 /// Waits until `done`; the planned kill ends the controllers, and they start again.
 async fn until(world: &mut World, host: &Host, what: &str, done: impl Fn(&Manager) -> bool) {

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use test_plane::World;
 use test_plane::requests::{Kill, Moment};
 
-use crate::fixture::{cluster, get, is_ready, machine, pool, tells, world};
-use crate::host::Host;
+use crate::containers_machines::fixture::{cluster, get, is_ready, machine, pool, tells, world};
+use crate::containers_machines::host::Host;
 
 fn dev(manager: &Manager) -> DevMachinePool {
     get::<DevMachinePool>(manager, "default", "pool").unwrap().as_ref().clone()

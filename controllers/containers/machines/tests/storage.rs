@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::fixture::{cluster, is_ready, machine, world};
-use crate::host::Host;
+use crate::containers_machines::fixture::{cluster, is_ready, machine, world};
+use crate::containers_machines::host::Host;
 
 const NAME: &str = "first-cp-1";
 

@@ -13,7 +13,7 @@ use schemas::infrastructure::{DevCluster, DevMachine, DevMachinePool};
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::fixture::{cluster, get, is_ready, is_up, machine, pool, said, world};
+use crate::containers_machines::fixture::{cluster, get, is_ready, is_up, machine, pool, said, world};
 
 const LABEL: &str = "cluster.x-k8s.io/provider";
 const NAMESPACE: &str = "capd-system";

@@ -1,11 +1,11 @@
 //! The MachineDeployment controller.
 
 mod apply;
+mod decision_cache;
 mod decisions;
 pub mod events;
 mod facts;
 mod in_place;
-mod kept;
 mod observe;
 pub mod paused;
 mod plan;
@@ -113,7 +113,7 @@ fn start(manager: &Manager, updater: &SharedUpdater) {
         applied,
         recorder,
         updater: updater.clone(),
-        decisions: kept::none(),
+        decisions: decision_cache::none(),
     }));
 }
 
@@ -146,7 +146,7 @@ impl Planned for MachineDeploymentController {
 
     const FINALIZER: Option<&'static str> = Some(FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<MachineDeployment> {
         &self.deployments

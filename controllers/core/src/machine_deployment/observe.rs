@@ -10,7 +10,7 @@ use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-use super::kept::Decisions;
+use super::decision_cache::DecisionCache;
 use crate::change::Reference;
 use engine::selector;
 
@@ -75,7 +75,7 @@ pub(super) struct MachineDeploymentController {
     pub applied: Applied,
     pub recorder: engine::events::Recorder,
     pub updater: SharedUpdater,
-    pub decisions: Decisions,
+    pub decisions: DecisionCache,
 }
 
 impl MachineDeploymentController {

@@ -167,7 +167,7 @@ impl Planned for MachineSetController {
 
     const FINALIZER: Option<&'static str> = Some(FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<MachineSet> {
         &self.sets

@@ -10,8 +10,8 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use serde_json::{Value, json};
 
-use crate::cluster as clusters;
-use crate::machine_set::{external, now, parse, with};
+use crate::core::cluster as clusters;
+use crate::core::machine_set::{external, now, parse, with};
 
 /// Status, reason and message of a condition.
 fn said<K: HasConditions>(object: &K, type_: &str) -> String {

@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use serde_json::{Value, json};
 
 use super::{cluster, object, observed};
-use crate::machine_set::{machine, now, with};
+use crate::core::machine_set::{machine, now, with};
 
 /// Status, reason and message of a condition of the planned Cluster.
 pub fn of(observed: &Observed, type_: &str) -> String {
@@ -256,10 +256,9 @@ fn available() {
         let found = of(&observed, "Available");
         assert!(found.starts_with(status), "{what}: {found}");
         assert!(found.contains(line), "{what}: {found}");
-        if what == "in deletion" {
-            assert!(!found.contains("InfrastructureReady"), "what is deleted already is no issue: {found}");
-        }
     }
+    let found = of(&gone(), "Available");
+    assert!(!found.contains("InfrastructureReady"), "what is deleted already is no issue: {found}");
 }
 
 #[test]
@@ -268,7 +267,8 @@ fn availability_gates_of_the_class_count_unless_the_cluster_has_its_own() {
     let own = json!({"/spec/availabilityGates": [{"conditionType": "Own"}]});
     let rows = [(cluster(), "* OfClass:"), (with(cluster(), own), "* Own:")];
     for (cluster, line) in rows {
-        let observed = Observed { class: Some(crate::machine_set::parse(&class)), ..observed(&cluster) };
+        let observed =
+            Observed { class: Some(crate::core::machine_set::parse(&class)), ..observed(&cluster) };
         let plan = plan(&observed);
         let message = &plan.cluster.condition("Available").unwrap().message;
         assert!(message.starts_with(line) && message.lines().count() == 1, "{message}");

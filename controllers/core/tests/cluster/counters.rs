@@ -6,7 +6,7 @@ use cluster_core::cluster::{Observed, plan};
 use serde_json::{Value, json};
 
 use super::{child, cluster, object, observed};
-use crate::machine_set::{CORE, machine, with};
+use crate::core::machine_set::{CORE, machine, with};
 
 /// A number of desired, existing, ready, available and up-to-date replicas.
 fn numbers(status: &Value) -> Vec<Option<i64>> {
@@ -108,6 +108,6 @@ fn without_a_control_plane_object_its_machines_count() {
     assert_eq!(numbers(&counted), [2, 2, 1, 0, 0].map(Some));
     assert_eq!(counted["versions"], json!([{"version": "v1.35.0", "replicas": 2}]));
     let topology = json!({"/spec/topology": {"classRef": {"name": "c"}, "version": "v1.36.0"}});
-    observed.cluster = crate::machine_set::parse(&with(alone, topology));
+    observed.cluster = crate::core::machine_set::parse(&with(alone, topology));
     assert_eq!(status(&observed)["controlPlane"], Value::Null, "a topology will make the object");
 }

@@ -14,7 +14,7 @@ use engine::Health;
 use schemas::FromJson;
 use serde_json::{Value, json};
 
-use crate::machine_set::{CORE, external, now, parse};
+use crate::core::machine_set::{CORE, external, now, parse};
 
 /// A Cluster whose control plane and infrastructure are provisioned.
 pub fn cluster() -> Value {

@@ -12,7 +12,7 @@ use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
 use super::{cluster, object, observed};
-use crate::machine_set::{machine, parse, with};
+use crate::core::machine_set::{machine, parse, with};
 
 fn new() -> Value {
     with(cluster(), json!({"/status": {}, "/spec/controlPlaneEndpoint": null}))

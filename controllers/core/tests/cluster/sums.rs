@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::conditions::{condition, of};
 use super::{child, cluster, object, observed};
-use crate::machine_set::machine;
+use crate::core::machine_set::machine;
 
 fn with_conditions<T: schemas::FromJson>(name: &str, conditions: &[(&str, &str)]) -> Arc<T> {
     let conditions: Vec<Value> =

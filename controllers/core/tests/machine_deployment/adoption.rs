@@ -6,8 +6,8 @@ use engine::{NamespacedName, Objects, owners};
 use schemas::cluster::{Machine, MachineDeployment, MachineSet};
 use serde_json::{Value, json};
 
-use crate::lifecycle::{is_available, is_control_plane, name, plain};
-use crate::support::World;
+use crate::core::lifecycle::{is_available, is_control_plane, name, plain};
+use crate::core::support::World;
 
 /// The MachineSet that the MachineDeployment of the plain cluster would make.
 fn alone(replicas: i32, more: Value) -> Value {

@@ -14,7 +14,7 @@ use schemas::cluster::{Machine, MachineSet};
 use serde_json::{Value, json};
 
 use super::{deployment, observed, replicas, set};
-use crate::machine_set::{machine, with};
+use crate::core::machine_set::{machine, with};
 
 /// New set, old sets that move, whether a Machine is updated; wanted intents.
 type Row = ((i32, i32, i32), &'static [(i32, i32, i32)], bool, &'static [i32]);
@@ -145,6 +145,6 @@ fn a_user_who_deletes_machines_gets_no_updates() {
     let rollout = json!({"/spec/rollout": {"strategy": {"type": "OnDelete"}}});
     let sets = vec![set("new", 3, (1, 1, 1), json!({})), set("old", 1, (2, 2, 2), json!({}))];
     let mut observed = decided(sets, Decision::InPlace, vec![arrived("a")]);
-    observed.deployment = crate::machine_set::parse(&with(deployment(), rollout));
+    observed.deployment = crate::core::machine_set::parse(&with(deployment(), rollout));
     assert!(moves(&observed).iter().all(|(_, annotations)| *annotations == [None, None, None]));
 }

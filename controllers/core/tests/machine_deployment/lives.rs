@@ -5,8 +5,8 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineDeployment, MachineSet};
 use serde_json::{Value, json};
 
-use crate::lifecycle::{is_available, is_control_plane, name, plain, settle};
-use crate::support::World;
+use crate::core::lifecycle::{is_available, is_control_plane, name, plain, settle};
+use crate::core::support::World;
 
 /// Starts the plain cluster with a changed MachineDeployment, and waits until it is available.
 async fn start(replicas: i32, change: impl Fn(&mut Value)) -> World {

@@ -19,7 +19,7 @@ use cluster_core::machine_deployment::{Observed, Plan};
 use schemas::cluster::MachineSet;
 use serde_json::{Value, json};
 
-use crate::machine_set::{CLUSTER_NAME, CORE, now, parse, with};
+use crate::core::machine_set::{CLUSTER_NAME, CORE, now, parse, with};
 
 pub const REVISION: &str = "machinedeployment.clusters.x-k8s.io/revision";
 pub const HISTORY: &str = "machinedeployment.clusters.x-k8s.io/revision-history";

@@ -11,7 +11,7 @@ use schemas::cluster::MachineSet;
 use serde_json::{Value, json};
 
 use super::{MAXIMUM, deployment, observed, replicas, set};
-use crate::machine_set::with;
+use crate::core::machine_set::with;
 
 fn strategy(type_: &str, surge: Value, unavailable: Value) -> Value {
     json!({"/spec/rollout/strategy": {"type": type_, "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}})

@@ -7,7 +7,7 @@ use schemas::cluster::MachineSet;
 use serde_json::json;
 
 use super::{DESIRED, DISABLE, HASH, HISTORY, MAXIMUM, REVISION, deployment, observed, set};
-use crate::machine_set::{CLUSTER_NAME, with};
+use crate::core::machine_set::{CLUSTER_NAME, with};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 const CONVERSION: &str = "cluster.x-k8s.io/conversion-data";

@@ -9,8 +9,8 @@ use schemas::cluster::{Machine, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::json;
 
-use crate::lifecycle::plain;
-use crate::support::{REFUSED, World};
+use crate::core::lifecycle::plain;
+use crate::core::support::{REFUSED, World};
 
 #[tokio::test(start_paused = true)]
 async fn what_was_made_for_a_machine_that_is_refused_is_deleted() {

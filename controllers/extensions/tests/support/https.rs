@@ -12,9 +12,9 @@ use runtime_extensions::limits::ANSWER_BYTES;
 use runtime_extensions::{Call, Caller, Reply};
 use webhook::{Dialer, HttpsCaller};
 
-struct Door(Arc<dyn Network>);
+struct NetworkDialer(Arc<dyn Network>);
 
-impl Dialer for Door {
+impl Dialer for NetworkDialer {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
         async move { Ok(Box::new(self.0.dial(host, port).await?) as Box<dyn webhook::Stream>) }.boxed()
     }
@@ -36,5 +36,5 @@ impl Caller for Https {
 
 /// Returns a client over this network.
 pub fn caller(network: Arc<dyn Network>, clock: Clock) -> Arc<dyn Caller> {
-    Arc::new(Https(HttpsCaller::over(Door(network), clock).with_answer_bytes(ANSWER_BYTES)))
+    Arc::new(Https(HttpsCaller::over(NetworkDialer(network), clock).with_answer_bytes(ANSWER_BYTES)))
 }

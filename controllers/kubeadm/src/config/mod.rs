@@ -206,7 +206,7 @@ impl Planned for ConfigController {
     /// No finalizer is needed, because the garbage collector deletes the Secret with its owner.
     const FINALIZER: Option<&'static str> = None;
     const OWNED: &'static [&'static str] = OWNED;
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<KubeadmConfig> {
         &self.configs

@@ -148,7 +148,7 @@ impl Planned for ControlPlaneController {
 
     const FINALIZER: Option<&'static str> = Some(names::FINALIZER);
     const OWNED: &'static [&'static str] = apply::OWNED;
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<KubeadmControlPlane> {
         &self.control_planes

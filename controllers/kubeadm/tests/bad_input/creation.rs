@@ -5,7 +5,7 @@ use schemas::infrastructure::DevMachine;
 use test_plane::World;
 
 use super::rests;
-use crate::whole::{GROUPS, create, is_settled, message, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, message, start};
 
 /// Each attempt has another name. The condition must not repeat it: its change would cause the next attempt at once.
 #[tokio::test(start_paused = true)]

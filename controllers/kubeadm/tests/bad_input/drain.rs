@@ -16,7 +16,7 @@ use test_plane::{World, get};
 
 use super::owners::set;
 use super::rests;
-use crate::whole::{GROUPS, create, is_settled, machines, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, start};
 
 /// Creates an object in the namespace `default` of the workload cluster.
 async fn in_workload<K>(manager: &Manager, object: Value) -> Api<K>

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use test_plane::{World, get};
 
 use super::rests;
-use crate::whole::{GROUPS, create, is_settled, machines, metadata, reference, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, metadata, reference, start};
 
 /// A MachineSet whose selector and template have this label.
 pub fn set(name: &str, label: (&str, &str), replicas: i32) -> Value {

@@ -6,7 +6,7 @@ use test_plane::{World, get};
 use schemas::cluster::Cluster;
 
 use super::{of_cluster, rests};
-use crate::whole::{GROUPS, create, is_settled, reference, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, reference, start};
 
 /// A kind of infrastructure without a schema.
 fn definition() -> Value {

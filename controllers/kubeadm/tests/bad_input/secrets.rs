@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use test_plane::World;
 
 use super::{of_cluster, rests};
-use crate::whole::{GROUPS, create, is_settled, machines, message, start};
+use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, message, start};
 
 fn encoded(text: &str) -> Value {
     serde_json::to_value(ByteString(text.as_bytes().to_vec())).unwrap()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::client::Bmc;
-use crate::doors::Doors;
+use crate::dependencies::Dependencies;
 use crate::{Credentials, Protocol, Result, Target, Verification, ipmi, redfish};
 
 /// Creates the client for a target. It sends nothing yet.
@@ -14,12 +14,12 @@ pub fn connect(
     target: Target,
     credentials: Credentials,
     verification: Verification,
-    doors: Doors,
+    dependencies: Dependencies,
 ) -> Result<Arc<dyn Bmc>> {
     Ok(match target.protocol {
         Protocol::Redfish => {
-            Arc::new(redfish::Redfish::new(target, credentials, &verification, doors.network)?)
+            Arc::new(redfish::Redfish::new(target, credentials, &verification, dependencies.network)?)
         }
-        Protocol::Ipmi => Arc::new(ipmi::Ipmi::new(target, credentials, doors)?),
+        Protocol::Ipmi => Arc::new(ipmi::Ipmi::new(target, credentials, dependencies)?),
     })
 }

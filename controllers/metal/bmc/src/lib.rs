@@ -1,13 +1,15 @@
 //! Power, boot device and virtual media of machines through their baseboard management controllers: Redfish and IPMI 2.0.
 //!
 //! [`connect`] creates the client for a [`Target`]; [`Bmc`] is the interface of all clients. Encoding and decoding is pure code;
-//! sockets and random numbers come through [`Doors`]. Every write is read back, because some services report success without storing
+//! sockets and random numbers come through [`Dependencies`]. Every write is read back, because some services report success without storing
 //! the value. [`wake`] implements Wake-on-LAN for machines without a BMC.
+//!
+//! `cargo xtask test bmc` runs what holds it: tests of IPMI here, of Redfish in `tests/netboot`, and hosts of the simulation.
 
 mod client;
 mod connect;
 mod credentials;
-mod doors;
+mod dependencies;
 mod error;
 pub mod ipmi;
 mod limits;
@@ -22,7 +24,7 @@ pub mod wake;
 pub use client::Bmc;
 pub use connect::connect;
 pub use credentials::{Credentials, Verification};
-pub use doors::Doors;
+pub use dependencies::Dependencies;
 pub use error::{Error, Result};
 pub use model::{
     Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,

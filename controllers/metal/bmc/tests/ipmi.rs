@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use bmc::network::{Datagrams, Network, Stream};
 use bmc::{
-    Bmc, Boot, BootDevice, Credentials, Doors, Error, Persistence, Power, PowerAction, Result, Target,
+    Bmc, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction, Result, Target,
     Verification,
 };
 use futures::future::BoxFuture;
@@ -111,12 +111,12 @@ fn replay(recording: &str, password: &str, fault: Fault) -> (Arc<dyn Bmc>, Arc<R
         lost: Mutex::default(),
         fault,
     });
-    let doors = Doors { network: Arc::new(Side(replay.clone())), random: Random::seeded(SEED) };
+    let dependencies = Dependencies { network: Arc::new(Side(replay.clone())), random: Random::seeded(SEED) };
     let bmc = bmc::connect(
         Target::ipmi("10.0.0.7"),
         Credentials::new("admin", password),
         Verification::Machine,
-        doors,
+        dependencies,
     );
     (bmc.unwrap(), replay)
 }
@@ -223,7 +223,7 @@ fn credentials_that_ipmi_cannot_carry_are_refused() {
             Target::ipmi("10.0.0.7"),
             credentials,
             Verification::Machine,
-            Doors::system(Vec::new()),
+            Dependencies::system(Vec::new()),
         );
         let Err(Error::Input(text)) = made.map(drop) else { panic!("{user} was taken") };
         assert!(text.contains("too long") && !text.contains(password), "{text}");

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim};
 use schemas::metal3_ipam::{IPAddress, IPClaim};
 
-use crate::fixture::{claim, indexes, is_ready, machine, template, world};
+use crate::metal_data::fixture::{claim, indexes, is_ready, machine, template, world};
 use test_plane::World;
 use test_plane::requests::{Kill, Moment};
 

@@ -13,7 +13,7 @@ use schemas::metal3::BareMetalHost;
 use schemas::metal3_ipam::{IPClaim, IPPool};
 use serde_json::{Value, json};
 
-use crate::fixture::{claim, data, indexes, is_ready, machine, problem, template, world};
+use crate::metal_data::fixture::{claim, data, indexes, is_ready, machine, problem, template, world};
 use test_plane::{World, get};
 
 fn text(manager: &Manager, name: &str, key: &str) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bmc::{
-    Bmc, BootDevice, BootMode, Credentials, Doors, Error, Persistence, PowerAction, Privilege, Reset,
+    Bmc, BootDevice, BootMode, Credentials, Dependencies, Error, Persistence, PowerAction, Privilege, Reset,
     Setting, Target, Verification,
 };
 use engine::Manager;
@@ -18,7 +18,7 @@ use crate::control::{Boot, Capabilities, Command, Connection, Control, Fault, Po
 
 /// The machines behind real BMCs. Clients are cached, because they hold sessions and data about their service.
 pub struct Bmcs {
-    doors: Doors,
+    dependencies: Dependencies,
     /// The network interfaces through which magic packets are sent.
     interfaces: Vec<String>,
     clients: Clients<Login, Client>,
@@ -47,11 +47,11 @@ impl Closing for Client {
 }
 
 impl Bmcs {
-    /// Creates clients over `doors`, which counts in `reached` and closes sessions when they are not used and when `manager` ends; magic packets
+    /// Creates clients over `dependencies`, which counts in `reached` and closes sessions when they are not used and when `manager` ends; magic packets
     /// are sent through `interfaces`.
-    pub fn start(manager: &Manager, doors: Doors, interfaces: Vec<String>) -> Arc<Self> {
+    pub fn start(manager: &Manager, dependencies: Dependencies, interfaces: Vec<String>) -> Arc<Self> {
         let clients = Clients::new(Limits::of(manager.all_metrics()));
-        let bmcs = Arc::new(Self { doors, interfaces, clients });
+        let bmcs = Arc::new(Self { dependencies, interfaces, clients });
         let (idle, ended) = (bmcs.clone(), bmcs.clone());
         manager.spawn(async move { idle.clients.close_idle().await });
         manager.at_end(async move { ended.clients.close_all().await });
@@ -74,7 +74,7 @@ impl Bmcs {
         })?;
         let credentials = Credentials::new(machine.username.clone(), machine.password.clone());
         let verification = if machine.is_unverified { Verification::Off } else { Verification::Machine };
-        let bmc = bmc::connect(target(&address), credentials, verification, self.doors.clone())?;
+        let bmc = bmc::connect(target(&address), credentials, verification, self.dependencies.clone())?;
         let made = Client { bmc, scheme: address.scheme };
         self.clients.keep(login, made.clone());
         Ok(made)
@@ -198,7 +198,7 @@ impl Control for Bmcs {
                 return Err(Fault { message: message.to_owned(), is_refused: false });
             }
             for interface in &self.interfaces {
-                bmc::wake::wake(self.doors.network.as_ref(), interface, mac).await.map_err(Fault::from)?;
+                bmc::wake::wake(self.dependencies.network.as_ref(), interface, mac).await.map_err(Fault::from)?;
             }
             Ok(())
         }

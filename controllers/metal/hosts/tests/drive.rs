@@ -5,7 +5,7 @@ use metal::control::{Command, Fault, Power};
 use metal::host::observed::Drive;
 use schemas::metal3::DataImage;
 
-use crate::support::World;
+use crate::metal_hosts::support::World;
 
 const FIRST: &str = "http://images/first.iso";
 const SECOND: &str = "http://images/second.iso";

@@ -8,7 +8,7 @@ use metal::control::{Boot, Command, Power};
 use metal::names;
 use schemas::metal3::FirmwareUpdate;
 
-use crate::support::{World, image};
+use crate::metal_hosts::support::{World, image};
 
 fn settings() -> BTreeMap<String, String> {
     [("Cores".to_owned(), "4".to_owned())].into()

@@ -3,7 +3,7 @@
 
 use agent_protocol::Erase;
 
-use crate::support::{World, image};
+use crate::metal_hosts::support::{World, image};
 use metal::control::{Boot, Command, Fault, Power};
 use metal::host::observed::Means;
 use metal::names;

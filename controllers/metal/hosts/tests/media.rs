@@ -6,7 +6,7 @@ use metal::host::observed::{BootImage, Means};
 use metal::names;
 use schemas::meta::ObjectReference;
 
-use crate::support::World;
+use crate::metal_hosts::support::World;
 
 const URL: &str = "http://10.0.0.1/boot/media/metal/host-0/1234.iso";
 

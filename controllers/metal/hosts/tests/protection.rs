@@ -6,7 +6,7 @@ use metal::host::plan::Plan;
 use metal::names::{self, PROTECT_DISKS};
 use schemas::meta::ObjectReference;
 
-use crate::support::{World, image};
+use crate::metal_hosts::support::{World, image};
 
 /// Reconciles a few times, and returns whether an instruction wrote to the disks.
 fn writes(world: &mut World) -> bool {

@@ -5,7 +5,7 @@ use metal::host::observed::Means;
 use metal::names;
 use schemas::metal3::{CustomDeploy, RaidConfig};
 
-use crate::support::World;
+use crate::metal_hosts::support::World;
 
 fn deploy(method: &str) -> Option<CustomDeploy> {
     Some(CustomDeploy { method: method.into() })

@@ -7,7 +7,7 @@ use engine::Manager;
 use schemas::ipam;
 use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 
-use crate::lives::{GROUPS, address, claim, cluster_api_claim, pool, start};
+use crate::metal_ipam::lives::{GROUPS, address, claim, cluster_api_claim, pool, start};
 use test_plane::requests::{Kill, Moment};
 use test_plane::{World, get};
 

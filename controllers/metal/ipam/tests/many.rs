@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 use serde_json::json;
 
-use crate::lives::{GROUPS, claim, start};
+use crate::metal_ipam::lives::{GROUPS, claim, start};
 use test_plane::World;
 
 /// Each claim costs three writes, whatever the number of claims.

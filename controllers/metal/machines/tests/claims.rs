@@ -13,7 +13,7 @@ use schemas::metal3::{BareMetalHost, HostClaim, HostDeployPolicy};
 use serde_json::{Value, json};
 use test_plane::World;
 
-use crate::fixture::{
+use crate::metal_machines::fixture::{
     IMAGE, VERSION, becomes, change, claim, consumer, content, get, host, host_of, image, is_ready, policy,
     said, secret, world,
 };

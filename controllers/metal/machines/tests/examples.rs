@@ -27,7 +27,9 @@ fn start(manager: &Manager) {
 
 /// Returns the objects of an example, with their defaults.
 fn objects(example: &str) -> Vec<Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/bare-metal").join(example);
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../metal/machines"))
+        .join("../../../examples/bare-metal")
+        .join(example);
     let mut objects = Vec::new();
     for name in ["hosts.yaml", "cluster.yaml", "control-plane.yaml", "workers.yaml"] {
         let text = std::fs::read_to_string(folder.join(name)).unwrap();

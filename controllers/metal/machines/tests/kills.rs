@@ -8,7 +8,9 @@ use serde_json::json;
 use test_plane::World;
 use test_plane::requests::{Kill, Moment};
 
-use crate::fixture::{becomes, claim, consumer, content, get, host, policy, said, secret, world};
+use crate::metal_machines::fixture::{
+    becomes, claim, consumer, content, get, host, policy, said, secret, world,
+};
 
 fn used(manager: &Manager) -> Vec<String> {
     let hosts = manager.objects::<BareMetalHost>().all();

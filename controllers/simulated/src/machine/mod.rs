@@ -119,7 +119,7 @@ impl Planned for DevMachineController {
 
     const FINALIZER: Option<&'static str> = Some(MACHINE_FINALIZER);
     const OWNED: &'static [&'static str] = OWNED;
-    const TEXTS_WAIT: bool = true;
+    const DEBOUNCES_MESSAGES: bool = true;
 
     fn objects(&self) -> &Objects<DevMachine> {
         &self.objects

@@ -30,7 +30,7 @@ pub enum Source<'a> {
     OneMinor,
     /// `spec.kubernetesVersions` of the class: the newest of each minor version.
     ClassVersions(&'a [String]),
-    /// The answer of an extension to `GenerateUpgradePlan`. Without versions for the workers, they are worked out.
+    /// The answer of an extension to `GenerateUpgradePlan`. Without versions for the workers, they are computed.
     Extension(&'a UpgradePlan),
 }
 

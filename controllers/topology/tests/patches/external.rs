@@ -7,7 +7,7 @@ use cluster_topology::patches::{GeneratePatchesResponse, PatchItem};
 use cluster_topology::{Blueprint, Current, Desired, PatchError, Patching, Step};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 /// An inline patch, an external one, and an inline one that builds on both.
 fn world() -> World {

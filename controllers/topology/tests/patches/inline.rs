@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 /// The spec of the infrastructure after one patch.
 fn spec(patches: Value) -> Result<Value, String> {

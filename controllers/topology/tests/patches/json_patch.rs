@@ -7,7 +7,7 @@ use cluster_topology::patches::{GeneratePatchesResponse, PatchItem};
 use cluster_topology::{Patching, Step};
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 /// Applies one operation to the template of the infrastructure. Returns what is made from it.
 fn ours(world: &World, operation: &Value) -> Option<Value> {

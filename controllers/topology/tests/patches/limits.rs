@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 fn from_template(name: &str, template: &str) -> Value {
     json!({ "op": "add", "path": format!("/spec/template/spec/{name}"), "valueFrom": { "template": template } })

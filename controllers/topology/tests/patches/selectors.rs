@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 const INFRASTRUCTURE: &str = "infrastructure.example.io/v1";
 const BOOTSTRAP: &str = "bootstrap.example.io/v1";

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::topology::support::World;
 
 /// The value of a template in a patch for each part: its names with the value.
 fn seen(world: &World, template: &str) -> Vec<(&'static str, Value)> {

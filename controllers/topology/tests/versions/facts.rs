@@ -7,7 +7,7 @@ use cluster_topology::versions::{Facts, Hook, Hooks};
 use cluster_topology::{ControlPlane, Workers};
 use serde_json::{Value, json};
 
-use crate::support::{World, typed};
+use crate::topology::support::{World, typed};
 
 fn world() -> World {
     let mut world = World::new();

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use self::cases::{Attack, TARGET};
-use crate::caller::{Caller, Door};
+use crate::caller::{Caller, Endpoint};
 use crate::lab::{Lab, MINE, Options, until};
 use crate::pulse::{Pulse, Worst};
 use crate::report::Broken;
@@ -108,7 +108,7 @@ async fn rounds(
     let mut figures = Figures::default();
     for _ in 0..SERVERS {
         let mut here = place().await?;
-        let pulse = Arc::new(Pulse::start(here.lab.door.caller(None)?, "/livez", PULSE, false));
+        let pulse = Arc::new(Pulse::start(here.lab.endpoint.caller(None)?, "/livez", PULSE, false));
         let (outcomes, suspects, rest) = send_all(&pulse, attacks, &mut here).await?;
         attacks = rest;
         let worst = pulse.worst();
@@ -262,8 +262,8 @@ async fn workload_cluster(options: &Options) -> Result<Place> {
     let caller = until("the cluster's API", Duration::from_secs(120), async || {
         let secret = admin.get("/api/v1/namespaces/default/secrets/first-kubeconfig").await.ok()?;
         let text = STANDARD.decode(secret["data"]["value"].as_str()?).ok()?;
-        let (door, identity) = Door::of(std::str::from_utf8(&text).ok()?).ok()?;
-        let mut caller = door.certified(&identity).ok()?;
+        let (endpoint, identity) = Endpoint::of(std::str::from_utf8(&text).ok()?).ok()?;
+        let mut caller = endpoint.certified(&identity).ok()?;
         caller.get("/api/v1/namespaces/default").await.ok().map(|_| caller)
     });
     let callers = BTreeMap::from([("admin", caller.await?)]);

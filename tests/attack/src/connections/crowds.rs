@@ -27,7 +27,7 @@ async fn crowd<T, F: Future<Output = Result<T>>>(count: usize, one: impl Fn(usiz
 /// Sends the beginning of a TLS handshake and nothing more.
 pub async fn half_open(field: &Field<'_>) -> Result<String> {
     let held = crowd(CROWD, async |_| {
-        let mut stream = field.lab.door.socket(field.from).await?;
+        let mut stream = field.lab.endpoint.socket(field.from).await?;
         stream.write_all(&[0x16, 0x03, 0x01]).await?;
         Ok(stream)
     });
@@ -38,9 +38,9 @@ pub async fn half_open(field: &Field<'_>) -> Result<String> {
 
 /// Sends HTTP/1.1 headers one byte at a time.
 pub async fn slow_heads(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "http/1.1")?;
+    let tls = field.lab.endpoint.tls(None, "http/1.1")?;
     let mut held = crowd(CROWD / 4, async |_| {
-        let mut stream = field.lab.door.connect(tls.clone(), field.from).await?;
+        let mut stream = field.lab.endpoint.connect(tls.clone(), field.from).await?;
         stream.write_all(b"GET /version HTTP/1.1\r\nHost: x\r\nX: ").await?;
         Ok(stream)
     })
@@ -56,9 +56,9 @@ pub async fn slow_heads(field: &Field<'_>) -> Result<String> {
 
 /// Completes the TLS handshake and sends nothing more.
 pub async fn idle_after_tls(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "http/1.1")?;
+    let tls = field.lab.endpoint.tls(None, "http/1.1")?;
     let held = crowd(CROWD, async |_| {
-        let mut stream = field.lab.door.connect(tls.clone(), field.from).await?;
+        let mut stream = field.lab.endpoint.connect(tls.clone(), field.from).await?;
         stream.flush().await?;
         Ok(stream)
     });
@@ -69,8 +69,9 @@ pub async fn idle_after_tls(field: &Field<'_>) -> Result<String> {
 
 /// Opens connections that send no request and answer pings.
 pub async fn idle_http2(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
-    let held = crowd(CROWD, async |_| frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await);
+    let tls = field.lab.endpoint.tls(None, "h2")?;
+    let held =
+        crowd(CROWD, async |_| frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[]).await);
     let mut tasks = JoinSet::new();
     for stream in held.await {
         tasks.spawn(frames::stay(stream));
@@ -84,14 +85,14 @@ pub async fn idle_http2(field: &Field<'_>) -> Result<String> {
 /// Sends bodies that never arrive, on every stream, for three accounts: more requests than the server answers
 /// at a time.
 pub async fn slow_bodies(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
+    let tls = field.lab.endpoint.tls(None, "h2")?;
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
     let mut held = Vec::new();
     let mut count = 0;
     for account in ["plain", "reader", "patcher"] {
         let token = field.lab.token(account).await?;
         for _ in 0..3 {
-            let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
+            let mut stream = frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[]).await?;
             for at in 0..200 {
                 let head = frames::head(true, path, Some(&token));
                 stream.write_all(&frame(HEADERS, END_HEADERS, at * 2 + 1, &head)).await?;

@@ -34,11 +34,11 @@ async fn pour(stream: &mut TlsStream<TcpStream>, parts: impl Iterator<Item = Vec
 
 /// Sends requests and cancels them at once (rapid reset).
 pub async fn rapid_reset(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
+    let tls = field.lab.endpoint.tls(None, "h2")?;
     let token = field.lab.token("plain").await?;
     let mut sent = 0;
     for _ in 0..4 {
-        let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
+        let mut stream = frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[]).await?;
         let head = frames::head(false, "/openapi/v2", Some(&token));
         let parts = (0..25_000).map(|at| {
             let id = at * 2 + 1;
@@ -52,10 +52,10 @@ pub async fn rapid_reset(field: &Field<'_>) -> Result<String> {
 
 /// Sends headers without an end.
 pub async fn continuation(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
+    let tls = field.lab.endpoint.tls(None, "h2")?;
     let mut sent = 0;
     for _ in 0..4 {
-        let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
+        let mut stream = frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[]).await?;
         let first = frame(HEADERS, 0, 1, &frames::head(false, "/version", None));
         // A header with a new name each time.
         let mut more = vec![0x40, 0x01, b'x', 0x7f, 0x81, 0x06];
@@ -68,7 +68,7 @@ pub async fn continuation(field: &Field<'_>) -> Result<String> {
 
 /// Sends pings, settings and window updates without reading the replies.
 pub async fn pings(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
+    let tls = field.lab.endpoint.tls(None, "h2")?;
     let mut sent = 0;
     for part in [
         frame(PING, 0, 0, &[0; 8]),
@@ -76,7 +76,7 @@ pub async fn pings(field: &Field<'_>) -> Result<String> {
         frame(WINDOW_UPDATE, 0, 0, &0u32.to_be_bytes()),
         frame(0xbe, 0xff, 0, &[0; 64]),
     ] {
-        let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[]).await?;
+        let mut stream = frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[]).await?;
         sent += pour(&mut stream, std::iter::repeat_n(part, 200_000)).await;
     }
     Ok(format!("{sent} frames"))
@@ -84,13 +84,13 @@ pub async fn pings(field: &Field<'_>) -> Result<String> {
 
 /// Requests large responses on every stream without reading them.
 pub async fn unread_answers(field: &Field<'_>) -> Result<String> {
-    let tls = field.lab.door.tls(None, "h2")?;
+    let tls = field.lab.endpoint.tls(None, "h2")?;
     let token = field.lab.token("plain").await?;
     let mut held = Vec::new();
     let mut sent = 0;
     for _ in 0..10 {
         // SETTINGS_INITIAL_WINDOW_SIZE is 0.
-        let mut stream = frames::connect(&field.lab.door, tls.clone(), field.from, &[(4, 0)]).await?;
+        let mut stream = frames::connect(&field.lab.endpoint, tls.clone(), field.from, &[(4, 0)]).await?;
         let head = frames::head(false, "/openapi/v2", Some(&token));
         let parts = (0..250).map(|at| frame(HEADERS, END_HEADERS | END_STREAM, at * 2 + 1, &head));
         sent += pour(&mut stream, parts).await;

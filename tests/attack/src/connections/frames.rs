@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-use crate::caller::Door;
+use crate::caller::Endpoint;
 
 /// Frame types.
 pub const HEADERS: u8 = 1;
@@ -65,12 +65,12 @@ fn text(block: &mut Vec<u8>, text: &str) {
 
 /// Opens an HTTP/2 connection with these settings (pairs of ID and value).
 pub async fn connect(
-    door: &Door,
+    endpoint: &Endpoint,
     tls: Arc<ClientConfig>,
     from: u8,
     settings: &[(u16, u32)],
 ) -> Result<TlsStream<TcpStream>> {
-    let mut stream = door.connect(tls, from).await?;
+    let mut stream = endpoint.connect(tls, from).await?;
     stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await?;
     let payload: Vec<u8> = settings
         .iter()

@@ -19,7 +19,7 @@ pub async fn slow_upload(options: &Options, broken: &mut Broken) -> Result<Strin
     let mut lab = Lab::start(options).await?;
     lab.furnish().await?;
     let token = lab.token("plain").await?;
-    let mut stream = lab.door.connect(lab.door.tls(None, "http/1.1")?, 2).await?;
+    let mut stream = lab.endpoint.connect(lab.endpoint.tls(None, "http/1.1")?, 2).await?;
     let head = format!(
         "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
          Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n"

@@ -18,14 +18,14 @@ const WRITERS: usize = 4;
 /// Watchers stall while updates of 100 KB are written.
 pub async fn stalled(field: &Field<'_>) -> Result<String> {
     let (watchers, updates) = if field.options.full { (500, 10_000) } else { (200, 1_200) };
-    let tls = field.lab.door.tls(None, "http/1.1")?;
+    let tls = field.lab.endpoint.tls(None, "http/1.1")?;
     let token = field.lab.token("reader").await?;
     let head = format!(
         "GET /api/v1/namespaces/other/configmaps?watch=true HTTP/1.1\r\nHost: kubernetes\r\nAuthorization: Bearer {token}\r\n\r\n"
     );
     let mut held = Vec::new();
     for _ in 0..watchers {
-        let mut stream = field.lab.door.connect(tls.clone(), field.from).await?;
+        let mut stream = field.lab.endpoint.connect(tls.clone(), field.from).await?;
         stream.write_all(head.as_bytes()).await?;
         held.push(stream);
     }

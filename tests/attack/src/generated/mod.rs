@@ -47,7 +47,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     let mut work = Vec::new();
     for (index, account) in ACCOUNTS.iter().enumerate() {
         let caller = match *account {
-            "anonymous" => lab.door.caller(None)?,
+            "anonymous" => lab.endpoint.caller(None)?,
             name => lab.account(name).await?,
         };
         let seed = options.seed.wrapping_add(index as u64);

@@ -92,7 +92,7 @@ pub async fn run(options: &Options) -> Result<Broken> {
     let mut callers = BTreeMap::new();
     for account in ACCOUNTS {
         let caller = match account.name {
-            "anonymous" => lab.door.caller(None)?,
+            "anonymous" => lab.endpoint.caller(None)?,
             name => lab.account(name).await?,
         };
         callers.insert(account.name, caller);

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use redb::{DatabaseError, StorageBackend};
 
+use super::backend::Disk;
 use super::damage::{damaged, guarded};
-use super::door::Disk;
 use super::tables::builder;
 use crate::error::EngineError;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::door::Disk;
+use super::backend::Disk;
 use crate::error::EngineError;
 
 pub(super) fn cannot(step: &'static str, disk: &dyn Disk, error: impl fmt::Display) -> EngineError {

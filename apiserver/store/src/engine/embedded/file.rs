@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::backend::{Backend, Disk, FileDisk, Trouble};
 use super::check::{self, Header};
 use super::damage::{cannot, damaged, guarded};
-use super::door::{Disk, Door, FileDisk, Trouble};
 use super::tables::{
     CHANGES, META, META_COMPACTED, META_FORMAT, META_REVISION, META_ROWS, Open, builder, read_meta,
 };
@@ -43,8 +43,8 @@ fn create(directory: &DataDirectory, path: &Path) -> Result<(), EngineError> {
 /// Creates an empty store on an empty disk.
 pub(super) fn format(disk: &dyn Disk) -> Result<(), EngineError> {
     let backend = disk.open().map_err(|error| cannot("open", disk, error))?;
-    let door = Door::new(backend, Arc::default());
-    let database = builder().create_with_backend(door).map_err(|error| cannot("create", disk, error))?;
+    let backend = Backend::new(backend, Arc::default());
+    let database = builder().create_with_backend(backend).map_err(|error| cannot("create", disk, error))?;
     let prepare = || -> Result<(), redb::Error> {
         let transaction = database.begin_write()?;
         transaction.open_table(CHANGES)?;
@@ -77,9 +77,9 @@ pub(super) fn open(disk: &dyn Disk) -> Result<Open, EngineError> {
         check::pages(disk, again, header)?;
     }
     let trouble = Arc::<Trouble>::default();
-    let door = Door::new(backend, trouble.clone());
+    let backend = Backend::new(backend, trouble.clone());
     let opened = guarded(disk, "read", || {
-        let database = builder().create_with_backend(door)?;
+        let database = builder().create_with_backend(backend)?;
         let meta = read_meta(&database)?;
         Ok((database, meta))
     });

@@ -5,9 +5,9 @@
 //! fsync. `quick_repair` is only on for batches without changes that are made when nobody writes: it costs a second
 //! fsync, but saves reading the whole file twice at the first start after a crash.
 
+mod backend;
 mod check;
 mod damage;
-mod door;
 mod file;
 mod load;
 mod tables;
@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-pub use door::Disk;
+pub use backend::Disk;
 pub(super) use file::FILE;
 
+use self::backend::FileDisk;
 use self::check::Header;
 use self::damage::{cannot, damaged, guarded};
-use self::door::FileDisk;
 use self::tables::{Meta, Open, write};
 use super::{Batch, Engine, Loaded, Size};
 use crate::change::Change;

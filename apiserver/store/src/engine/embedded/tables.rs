@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::door::Trouble;
+use super::backend::Trouble;
 use crate::engine::row::{self, FORMAT};
 use crate::engine::{Batch, removed_by_trim};
 use crate::limits::EMBEDDED_CACHE_BYTES;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
 use container_machines::names::{LABEL_CLUSTER, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE};
-use machinery::clock::Clock;
+use machinery::clock::{Clock, rfc3339};
 use machinery::random::Random;
 use serde::Serialize;
 use system_containers::{Container, State, Weight};
@@ -69,7 +69,7 @@ fn node(container: &Container) -> Node {
         address: container.address.to_string(),
         state: container.state.word(),
         reason,
-        created: container.created.to_rfc3339(),
+        created: rfc3339(container.created),
     }
 }
 

@@ -84,7 +84,7 @@ impl StandIns {
 
     /// Returns the status of a control plane that has what its spec wants.
     fn followed(&self, object: &Value) -> Value {
-        let (spec, now) = (&object["spec"], rfc3339(self.plane.doors().clock.now()));
+        let (spec, now) = (&object["spec"], rfc3339(self.plane.dependencies().clock.now()));
         let mut conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
         for condition in ["Available", "Ready"] {
             conditions.retain(|present| present["type"] != condition);

@@ -106,7 +106,7 @@ impl StandIns {
         if !control_plane.is_some_and(is_foreign) {
             return;
         }
-        if let Err(error) = certificates::ensure(&self.client, self.plane.doors(), cluster).await {
+        if let Err(error) = certificates::ensure(&self.client, self.plane.dependencies(), cluster).await {
             self.notes.push(format!("Cluster {} has no certificates: {error:#}", name(cluster)));
         }
     }

@@ -47,6 +47,7 @@ pub(super) async fn keep(manager: Manager, namespace: String, mut authority: wat
             pause = RETRY;
         }
         tokio::select! {
+            biased;
             () = manager.clock().sleep(pause) => {}
             changed = authority.changed() => if changed.is_err() { return },
         }

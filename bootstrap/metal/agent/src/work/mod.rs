@@ -104,6 +104,7 @@ impl Agent {
             ));
             let every = Duration::from_secs(enrolled.report_seconds.max(1));
             let end = tokio::select! {
+                biased;
                 end = self.report(&server, every) => end,
                 end = self.obey(&server, &by, &mut job) => end,
             };

@@ -18,7 +18,7 @@ use schemas::netboot::{Agent, DHCPLease, DhcpLeaseSpec};
 use serde_json::json;
 use std::sync::Arc;
 
-use super::token::{BY_TOKEN, Told};
+use super::token::{BY_TOKEN, ClearTokens};
 use metal::bootstrap::begun;
 use metal::state::{NetworkBoot, network_boot};
 
@@ -36,7 +36,7 @@ pub struct Kube {
     pub(super) agents: Objects<Agent>,
     pub(super) leases: Objects<DHCPLease>,
     pub(super) images: Objects<PreprovisioningImage>,
-    pub(super) told: Arc<Mutex<Told>>,
+    pub(super) told: Arc<Mutex<ClearTokens>>,
     pub(super) limits: Limits,
     discovers: bool,
 }

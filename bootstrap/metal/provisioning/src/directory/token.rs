@@ -37,9 +37,9 @@ pub struct BootToken {
 /// The tokens of this process in clear text, for machines that load an image in parts. Bounded; after a restart the server makes new
 /// tokens.
 #[derive(Default)]
-pub(super) struct Told(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
+pub(super) struct ClearTokens(BTreeMap<MacAddress, (String, DateTime<Utc>)>);
 
-impl Told {
+impl ClearTokens {
     /// Remembers a token. Returns `false` if there is no room for it.
     pub(super) fn note(&mut self, mac: MacAddress, token: &str, now: DateTime<Utc>) -> bool {
         if self.0.len() >= limits::TOKENS && !self.0.contains_key(&mac) {

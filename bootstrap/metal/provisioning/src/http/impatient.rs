@@ -156,6 +156,7 @@ mod tests {
                 Ok(())
             };
             let outcome: io::Result<()> = tokio::select! {
+                biased;
                 outcome = writes => outcome,
                 () = reads => unreachable!("it never ends"),
             };

@@ -94,6 +94,7 @@ async fn attach(
         std::future::pending::<std::convert::Infallible>().await
     };
     tokio::select! {
+        biased;
         copied = frames::copy(from, stdout, stderr) => copied,
         never = feed => match never {},
     }

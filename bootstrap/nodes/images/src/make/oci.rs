@@ -5,8 +5,9 @@ use std::io::Write;
 
 use anyhow::{Context, Result};
 use bundle::{Descriptor, Digest, IMAGE_MANIFEST, Image};
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use container_images::Name;
+use machinery::clock::rfc3339;
 use serde_json::{Value, json};
 
 use super::Recipe;
@@ -42,9 +43,8 @@ pub(super) fn write(out: impl Write, recipe: &Recipe, name: &Name, layer: &Layer
 fn config(recipe: &Recipe, layer: &Layer) -> Result<Value> {
     let time = DateTime::<Utc>::from_timestamp(recipe.time, 0);
     let time = time.with_context(|| format!("SOURCE_DATE_EPOCH={} is no time", recipe.time))?;
-    let time = time.to_rfc3339_opts(SecondsFormat::Secs, true);
     Ok(json!({
-        "created": time,
+        "created": rfc3339(time),
         "architecture": bundle::architecture(),
         "os": "linux",
         "config": {

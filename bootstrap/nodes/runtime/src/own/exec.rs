@@ -128,6 +128,7 @@ impl Program {
             Ok(ended.clone().await)
         };
         tokio::select! {
+            biased;
             code = forwarded => code,
             never = feed => match never {},
         }
@@ -164,6 +165,7 @@ async fn forward(
             }
         } else {
             tokio::select! {
+                biased;
                 length = from.read(&mut piece) => length.context("cannot read the output")?,
                 _ = &mut ended => {
                     has_ended = true;

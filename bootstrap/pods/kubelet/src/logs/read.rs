@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use futures::{Stream, StreamExt, future, stream};
 use hyper::body::Bytes;
+use machinery::clock::parse_rfc3339;
 use tokio::sync::watch;
 
 use super::ASIDE;
@@ -141,8 +142,8 @@ impl<'a> Line<'a> {
         let line = line.strip_suffix(b"\n")?;
         let mut parts = line.splitn(4, |byte| *byte == b' ');
         let (stamp, _stream, kind, text) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-        let time = std::str::from_utf8(stamp).ok().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
-        Some(Self { stamp, time: time.map(|time| time.to_utc()), is_whole: kind == b"F", text })
+        let time = std::str::from_utf8(stamp).ok().and_then(parse_rfc3339);
+        Some(Self { stamp, time, is_whole: kind == b"F", text })
     }
 }
 
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn logs_as_clients_want_them() {
-        let since = DateTime::parse_from_rfc3339("2026-01-01T00:00:02Z").unwrap().to_utc();
+        let since = parse_rfc3339("2026-01-01T00:00:02Z").unwrap();
         for (options, expected) in [
             (Options::default(), "one\ntwo\n\n"),
             (Options { tail: Some(2), ..Options::default() }, "two\n\n"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use pod_processes::cgroup::Group;
-use pod_processes::{Ended, Entrance, Process};
+use pod_processes::{Ended, Exec, Process};
 use rustix::process::Signal;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -20,7 +20,7 @@ pub(crate) struct Running {
     /// Its end, once that has begun.
     end: Option<JoinHandle<()>>,
     /// The way into it.
-    pub(crate) entrance: Option<Entrance>,
+    pub(crate) exec: Option<Exec>,
     /// Where its paths are on this machine, if it has no root folder of its own.
     pub(crate) paths: Option<Arc<Paths>>,
     /// The probes of this start; they end with it.
@@ -47,7 +47,7 @@ impl Running {
         on_end: impl FnOnce(End) -> F + Send + 'static,
     ) -> Result<Self> {
         let mut process = Process::spawn(planned.instruction, group).await?;
-        let entrance = process.entrance();
+        let exec = process.exec();
         let (signals, mut wanted) = mpsc::channel::<Signal>(limits::SIGNALS);
         let output = process.take_output();
         let task = tokio::spawn(async move {
@@ -60,6 +60,7 @@ impl Running {
             });
             let ended = loop {
                 tokio::select! {
+                    biased;
                     ended = process.wait() => break ended,
                     Some(signal) = wanted.recv() => process.signal(signal),
                 }
@@ -67,7 +68,7 @@ impl Running {
             on_end(End { ended, output: copied.await.unwrap_or_default() }).await;
         });
         let paths = planned.paths.map(Arc::new);
-        Ok(Self { signals, task, end: None, entrance, paths, probes: Vec::new() })
+        Ok(Self { signals, task, end: None, exec, paths, probes: Vec::new() })
     }
 
     /// Returns where signals for the process are sent.

@@ -33,7 +33,7 @@ impl Refused {
 }
 
 impl Worker {
-    /// Returns the unpacked image of the container at this position. A registry that failed is asked again ever more rarely.
+    /// Returns the unpacked image of the container at this position. A registry that failed is asked again with a back-off.
     pub(super) async fn image(&mut self, at: usize, container: &Container) -> Result<Unpacked, Refused> {
         let text = container.image.clone().unwrap_or_default();
         let name: Name = text.parse().map_err(|error| Refused::new("InvalidImageName", error))?;

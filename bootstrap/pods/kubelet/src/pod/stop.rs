@@ -113,7 +113,7 @@ impl Worker {
             address: reach.address.clone(),
             network: self.shared.network.clone(),
             moves: reach.moves.clone().into(),
-            entrance: running.entrance.clone(),
+            exec: running.exec.clone(),
             paths: running.paths.clone(),
         })
     }

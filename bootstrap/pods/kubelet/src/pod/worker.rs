@@ -104,6 +104,7 @@ pub(crate) async fn run(
             again = RETRY;
         }
         tokio::select! {
+            biased;
             Some(event) = events.recv() => worker.on(event),
             changed = pods.changed() => if changed.is_err() { return },
             () = tokio::time::sleep(again) => {}

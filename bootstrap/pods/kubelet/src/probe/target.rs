@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use engine::network::{BoxStream, Network};
 use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use pod_processes::{Ended, Entrance};
+use pod_processes::{Ended, Exec};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::port::port;
@@ -26,7 +26,7 @@ pub struct Target {
     /// Where its ports are, if that is not where it says.
     pub moves: Arc<BTreeMap<u16, u16>>,
     /// The way into it.
-    pub entrance: Option<Entrance>,
+    pub exec: Option<Exec>,
     /// Where its paths are on this machine, if it has no root folder of its own.
     pub paths: Option<Arc<Paths>>,
 }
@@ -58,12 +58,12 @@ impl Target {
     /// # Errors
     /// It cannot be started, or ends with another code than 0; the message has its output.
     pub(super) async fn run(&self, command: &[String]) -> Result<()> {
-        let entrance = self.entrance.as_ref().context("this kernel has no way into a container that runs")?;
+        let exec = self.exec.as_ref().context("this kernel has no way into a container that runs")?;
         let command = match &self.paths {
             Some(paths) => paths.of_command(command.to_vec()),
             None => command.to_vec(),
         };
-        let mut process = entrance.run(command).await?;
+        let mut process = exec.run(command).await?;
         let text = match process.take_output() {
             Some(output) => {
                 let (first, second) = futures::join!(text(output.stdout), text(output.stderr));

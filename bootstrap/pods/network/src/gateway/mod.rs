@@ -84,6 +84,7 @@ impl Gateway {
         let mut bytes = vec![0; limits::PACKET];
         let mut sweep = self.router.clock.monotonic() + limits::SWEEP;
         loop {
+            // Not biased: neither side may keep the other waiting.
             tokio::select! {
                 length = self.device.receive(&mut bytes) => match length {
                     Ok(length) => self.receive(&mut bytes, length),

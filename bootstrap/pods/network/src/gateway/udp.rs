@@ -98,6 +98,7 @@ async fn carry(
     socket.connect(to).await?;
     let mut buffer = vec![0; limits::PACKET];
     loop {
+        // Not biased: neither side may keep the other waiting.
         tokio::select! {
             data = waiting.recv() => match data {
                 Some(data) => drop(socket.send(&data).await?),

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use system_containers::balancer::Configuration;
 
-use crate::host::{Ends, Host, LoadBalancer};
+use crate::containers_machines::host::{Ends, Host, LoadBalancer};
 use compare::is_like;
 use play::{Events, play};
 use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, IGNITION, Row, STOPPED, UNBALANCED};

@@ -18,8 +18,8 @@ use test_plane::World;
 use super::compare::{self, Difference, Writes};
 use super::facts::{Facts, changes, facts};
 use super::recording::{Line, parse};
-use crate::fixture::{CORE, DATA, GROUPS, INFRASTRUCTURE, get, secret};
-use crate::host::Host;
+use crate::containers_machines::fixture::{CORE, DATA, GROUPS, INFRASTRUCTURE, get, secret};
+use crate::containers_machines::host::Host;
 
 /// Longer than a look at containers, and than any step of the host.
 const REST: Duration = Duration::from_secs(45);

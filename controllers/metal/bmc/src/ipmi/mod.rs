@@ -21,15 +21,15 @@ use self::fru::Area;
 use self::session::{Failure, Session, Transport};
 use crate::client::Bmc;
 use crate::{
-    Boot, Credentials, Doors, Error, FirmwareComponent, Identity, Power, PowerAction, Reset, Result, Setting,
-    Settings, Subscribed, Subscription, Target, Task, TaskState, limits,
+    Boot, Credentials, Dependencies, Error, FirmwareComponent, Identity, Power, PowerAction, Reset, Result,
+    Setting, Settings, Subscribed, Subscription, Target, Task, TaskState, limits,
 };
 
 /// The client of an IPMI controller.
 pub(crate) struct Ipmi {
     target: Target,
     credentials: Credentials,
-    doors: Doors,
+    dependencies: Dependencies,
     /// The cipher suite of the last session.
     suite: Mutex<Option<Suite>>,
     /// Serialises calls, so that there is one session at a time.
@@ -37,7 +37,7 @@ pub(crate) struct Ipmi {
 }
 
 impl Ipmi {
-    pub(crate) fn new(target: Target, credentials: Credentials, doors: Doors) -> Result<Self> {
+    pub(crate) fn new(target: Target, credentials: Credentials, dependencies: Dependencies) -> Result<Self> {
         let too_long = |what: &str, max: usize| {
             Error::Input(format!("the {what} for {} is too long: IPMI carries {max} bytes", target.origin()))
         };
@@ -47,7 +47,13 @@ impl Ipmi {
         if credentials.password().len() > limits::IPMI_PASSWORD_MAX {
             return Err(too_long("password", limits::IPMI_PASSWORD_MAX));
         }
-        Ok(Self { target, credentials, doors, suite: Mutex::new(None), turn: tokio::sync::Mutex::new(()) })
+        Ok(Self {
+            target,
+            credentials,
+            dependencies,
+            suite: Mutex::new(None),
+            turn: tokio::sync::Mutex::new(()),
+        })
     }
 
     /// Opens a session with cipher suite 17, or else with suite 3.
@@ -56,11 +62,11 @@ impl Ipmi {
         let suites = known.map_or_else(|| vec![Suite::Sha256, Suite::Sha1], |suite| vec![suite]);
         let mut last = None;
         for suite in suites {
-            let transport = Transport::new(&self.doors, &self.target).await?;
+            let transport = Transport::new(&self.dependencies, &self.target).await?;
             if last.is_none() {
                 transport.check_version().await?;
             }
-            let random = self.doors.random.clone();
+            let random = self.dependencies.random.clone();
             match Session::open(transport, random, suite, self.target.privilege, &self.credentials).await {
                 Ok(session) => {
                     *self.suite.lock() = Some(suite);

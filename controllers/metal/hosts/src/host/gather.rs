@@ -7,6 +7,7 @@ use agent_protocol::{Action, State};
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
+use machinery::clock::parse_rfc3339;
 use metrics::Limits;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::{Agent as AgentObject, AgentInstruction};
@@ -155,10 +156,7 @@ fn by_hand(host: &BareMetalHost) -> Power {
 
 fn view(agent: &AgentObject, now: chrono::DateTime<chrono::Utc>) -> Agent {
     let status = agent.status.clone().unwrap_or_default();
-    let at = |text: &Option<String>| {
-        let parsed = chrono::DateTime::parse_from_rfc3339(text.as_deref()?).ok()?;
-        Some(parsed.with_timezone(&chrono::Utc))
-    };
+    let at = |text: &Option<String>| parse_rfc3339(text.as_deref()?);
     let silent =
         at(&status.last_seen_time).map_or(limits::SILENCE, |seen| (now - seen).to_std().unwrap_or_default());
     let progress = status.instruction.unwrap_or_default();

@@ -3,6 +3,7 @@
 use agent_protocol::{Action, State};
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
+use machinery::clock::parse_rfc3339;
 
 use super::annotations;
 use super::observed::{BootImage, Means};
@@ -34,8 +35,7 @@ impl Planner<'_> {
     }
 
     fn booting_since(&self) -> Option<DateTime<Utc>> {
-        let text = self.annotation(BOOTING)?;
-        DateTime::parse_from_rfc3339(text).ok().map(|at| at.with_timezone(&Utc))
+        parse_rfc3339(self.annotation(BOOTING)?)
     }
 
     /// Starts the agent. A machine that is on runs another system and is switched off first. The reconciler waits out earlier failures.

@@ -101,7 +101,7 @@ impl Planner<'_> {
             self.succeed();
             self.enter(HostState::PoweringOff);
         } else {
-            // The error count stays, so that an image that cannot be written is retried ever more rarely.
+            // The error count stays, so that an image that cannot be written is retried with a back-off.
             self.recover();
             self.enter(HostState::Available);
         }

@@ -5,7 +5,7 @@
 //! annotation records the progress, so that after a restart of the process the host still waits for the BMC's task.
 
 use bmc::TaskState;
-use chrono::DateTime;
+use machinery::clock::parse_rfc3339;
 use schemas::metal3::FirmwareUpdate;
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +211,7 @@ impl Planner<'_> {
     }
 
     fn has_waited(&self, since: &str, limit: std::time::Duration) -> bool {
-        let since = DateTime::parse_from_rfc3339(since).unwrap_or_default();
+        let since = parse_rfc3339(since).unwrap_or_default();
         (self.observed.now.signed_duration_since(since)).to_std().unwrap_or_default() >= limit
     }
 }

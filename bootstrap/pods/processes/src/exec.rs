@@ -17,7 +17,7 @@ use crate::shim;
 
 /// The way into a container.
 #[derive(Clone)]
-pub struct Entrance {
+pub struct Exec {
     instruction: Arc<Instruction>,
     running: Arc<Running>,
     group: Option<Weak<Group>>,
@@ -30,7 +30,7 @@ pub(crate) struct Held {
     processes: Option<File>,
 }
 
-impl Entrance {
+impl Exec {
     pub(crate) fn new(instruction: Arc<Instruction>, running: Running, group: Option<Weak<Group>>) -> Self {
         Self { instruction, running: Arc::new(running), group }
     }

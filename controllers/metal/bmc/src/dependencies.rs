@@ -7,16 +7,16 @@ use machinery::random::Random;
 
 use crate::network::{Network, Sockets};
 
-/// The doors to the outside.
+/// What clients need of the outside.
 #[derive(Clone)]
-pub struct Doors {
+pub struct Dependencies {
     /// The network.
     pub network: Arc<dyn Network>,
     /// The source of random numbers for the keys of IPMI sessions.
     pub random: Random,
 }
 
-impl Doors {
+impl Dependencies {
     /// Returns the sockets and the randomness of this machine. Controllers may also be at the addresses `here`, which are its own.
     pub fn system(here: Vec<SocketAddr>) -> Self {
         Self { network: Arc::new(Sockets::new(here)), random: Random::system() }

@@ -118,12 +118,12 @@ pub(super) struct Trouble {
 
 /// The storage backend between redb and the disk, which records problems. It implements no locking, because the data
 /// directory is locked.
-pub(super) struct Door {
+pub(super) struct Backend {
     inner: Box<dyn StorageBackend>,
     trouble: Arc<Trouble>,
 }
 
-impl Door {
+impl Backend {
     pub(super) fn new(inner: Box<dyn StorageBackend>, trouble: Arc<Trouble>) -> Self {
         trouble.length.store(inner.len().unwrap_or_default(), Ordering::Relaxed);
         Self { inner, trouble }
@@ -140,13 +140,13 @@ impl Door {
     }
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.fmt(f)
     }
 }
 
-impl StorageBackend for Door {
+impl StorageBackend for Backend {
     fn len(&self) -> io::Result<u64> {
         self.inner.len()
     }

@@ -1,4 +1,4 @@
-//! The door to one Pod: connections to its ports, made inside of its network.
+//! Connections to the ports of one Pod, made inside of its network.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -9,15 +9,15 @@ use tokio::net::{TcpSocket, TcpStream};
 
 use crate::helper::{Helper, Request};
 
-/// The door to one Pod.
+/// Connects to the ports of one Pod.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct Connector {
     pub(crate) address: Ipv4Addr,
     pub(crate) network: Arc<OwnedFd>,
     pub(crate) helper: Helper,
 }
 
-impl Door {
+impl Connector {
     /// Connects to a port of the Pod.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Answers that are kept for a while: the variables that an extension defines. Many classes ask for the same ones.
+//! A cache of answers: the variables that an extension defines. Many classes ask for the same ones.
 
 use machinery::cache::Expiring;
 use machinery::hash::fnv1a_64;
@@ -17,7 +17,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Returns the key of a request, if its answer is kept.
+    /// Returns the key of a request, if its answer is cached.
     pub(crate) fn of(hook: Hook, registered: &Registered, request: &[u8]) -> Option<Self> {
         let metadata = &registered.config.metadata;
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
@@ -29,10 +29,10 @@ impl Key {
     }
 }
 
-/// The answers that are kept.
-pub(crate) type Kept = Expiring<Key, Value>;
+/// A cache of answers.
+pub(crate) type AnswerCache = Expiring<Key, Value>;
 
 /// Creates a cache without answers.
-pub(crate) fn none() -> Kept {
+pub(crate) fn none() -> AnswerCache {
     Expiring::new(KEPT_ANSWERS, KEPT_FOR)
 }

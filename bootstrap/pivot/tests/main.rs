@@ -1,0 +1,3 @@
+//! Tests of pivot.
+
+mod limits;

@@ -1,0 +1,4 @@
+//! Tests of certificates.
+
+mod changes;
+mod injection;

@@ -1,0 +1,3 @@
+//! Tests of bmc.
+
+mod ipmi;
