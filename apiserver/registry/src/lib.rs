@@ -28,7 +28,6 @@ pub mod aside;
 mod context;
 mod housekeeping;
 pub mod limits;
-mod open;
 mod options;
 mod registry;
 mod response;
@@ -39,7 +38,6 @@ mod versions;
 pub mod webhook;
 mod write;
 
-pub use admission::reader::Reader;
 pub use admission::review::{Admission, Operation, Review};
 pub use aside::{Aside, Turns};
 pub use context::{
@@ -56,5 +54,6 @@ pub use verbs::patch::unknown_version;
 pub use verbs::watch::Watch;
 pub use versions::definitions::{Definitions, Served};
 pub use versions::kinds::{Kinds, OpenError};
+pub use versions::reader::Reader;
 pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
 pub use write::decode::strictness;

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use kinds::definition::{Converter, Definition, from_crd};
-use serde_json::Value;
+use kinds::definition::Converter;
 
 use crate::admission::review::Admission;
 use crate::versions::kinds::Kinds;
@@ -58,20 +57,4 @@ pub struct Options {
     pub admission: Vec<Arc<dyn Admission>>,
     /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
-}
-
-impl Options {
-    /// Reads a CustomResourceDefinition, and lets the converter convert its objects if it does so.
-    ///
-    /// # Errors
-    /// Describes the missing or malformed field, with its path.
-    pub(crate) fn definition(&self, crd: &Value) -> Result<Definition, String> {
-        let mut definition = from_crd(crd)?;
-        if let Some(converter) = &self.converter {
-            converter.defined(&definition);
-        }
-        let converter = self.converter.as_ref().filter(|_| definition.conversion.is_none());
-        definition.converter = converter.filter(|converter| converter.concerns(&definition)).cloned();
-        Ok(definition)
-    }
 }

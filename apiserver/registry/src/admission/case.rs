@@ -6,7 +6,7 @@ use machinery::status::Status;
 use serde_json::Value;
 
 use super::attributes::Attributes;
-use crate::registry::Registry;
+use crate::versions::current::Versions;
 
 /// One write in the version in which a webhook or policy asks for it.
 pub(crate) struct Case {
@@ -26,7 +26,7 @@ impl Attributes<'_> {
     /// If the conversion webhook fails.
     pub(crate) async fn shown(
         &self,
-        registry: &Registry,
+        versions: &Versions,
         object: &Value,
         version: &Version,
     ) -> Result<Value, Status> {
@@ -40,7 +40,7 @@ impl Attributes<'_> {
         if version.name == served.version.name {
             return Ok(object.clone());
         }
-        registry.in_version(&served.definition, version, object.clone()).await
+        versions.in_version(&served.definition, version, object.clone()).await
     }
 
     /// Returns the objects and the `AdmissionRequest` in `version`.
@@ -49,13 +49,13 @@ impl Attributes<'_> {
     /// If the conversion webhook fails.
     pub(crate) async fn case(
         &self,
-        registry: &Registry,
+        versions: &Versions,
         object: &Value,
         version: &Version,
     ) -> Result<Case, Status> {
         Ok(Case {
-            object: self.shown(registry, self.new_object(object), version).await?,
-            old: self.shown(registry, self.old.unwrap_or(&Value::Null), version).await?,
+            object: self.shown(versions, self.new_object(object), version).await?,
+            old: self.shown(versions, self.old.unwrap_or(&Value::Null), version).await?,
             request: self.request(version, object),
         })
     }

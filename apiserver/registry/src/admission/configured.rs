@@ -1,8 +1,4 @@
-//! The compiled admission configurations of the API, and their cache.
-
-use std::sync::Arc;
-
-use parking_lot::Mutex;
+//! The compiled admission configurations of the API.
 
 use super::policy::Policy;
 use super::webhook::Webhook;
@@ -14,7 +10,3 @@ pub(crate) struct Configured {
     pub(crate) validating: Vec<Webhook>,
     pub(crate) policies: Vec<Policy>,
 }
-
-/// The compiled configurations, and the change counter of the store for which they were compiled.
-#[derive(Default)]
-pub(crate) struct Cache(pub(crate) Mutex<(Option<u64>, Arc<Configured>)>);

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::matcher::Matcher;
-use crate::registry::Registry;
+use crate::versions::current::Versions;
 
 impl Matcher {
     /// Returns the version in which the request matches, or `None` if it does not match.
@@ -18,13 +18,13 @@ impl Matcher {
     /// If the namespace selector needs the namespace of the request and that namespace does not exist.
     pub(crate) fn matches(
         &self,
-        registry: &Registry,
+        versions: &Versions,
         attributes: &Attributes<'_>,
         object: &Value,
     ) -> Result<Option<Arc<Version>>, Status> {
         let Some(version) = self.version(attributes, object) else { return Ok(None) };
         if !self.selects_object(attributes, object)
-            || !self.selects_namespace(registry, attributes, object)?
+            || !self.selects_namespace(versions, attributes, object)?
         {
             return Ok(None);
         }
@@ -33,7 +33,7 @@ impl Matcher {
 
     fn selects_namespace(
         &self,
-        registry: &Registry,
+        versions: &Versions,
         attributes: &Attributes<'_>,
         object: &Value,
     ) -> Result<bool, Status> {
@@ -50,7 +50,7 @@ impl Matcher {
         if name.is_empty() {
             return Ok(true);
         }
-        let found = registry.stored_object("", "namespaces", "", name);
+        let found = versions.reader().stored_object("", "namespaces", "", name);
         let found = found.ok_or_else(|| {
             Status::not_found(machinery::status::GroupResource { group: "", resource: "namespaces" }, name)
         })?;

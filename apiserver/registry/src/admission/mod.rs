@@ -3,15 +3,14 @@
 
 mod attributes;
 mod case;
+pub(crate) mod chain;
 mod conditions;
-pub(crate) mod configured;
+mod configured;
 mod matcher;
 mod matching;
 mod patched;
-mod phases;
 mod policies;
 mod policy;
-pub(crate) mod reader;
 mod response;
 pub(crate) mod review;
 mod webhook;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::attributes::Attributes;
 use super::policy::{Binding, Policy, Validation};
-use crate::registry::Registry;
+use crate::versions::current::Versions;
 
 /// A validation that is false or failed.
 struct Violation {
@@ -19,7 +19,7 @@ struct Violation {
 
 /// Evaluates all policies that match the request.
 pub(crate) async fn validate(
-    registry: &Registry,
+    versions: &Versions,
     policies: &[Policy],
     attributes: &Attributes<'_>,
     object: &Value,
@@ -27,14 +27,14 @@ pub(crate) async fn validate(
 ) -> Result<(), Status> {
     let mut refusal = None;
     for policy in policies {
-        let Some(version) = policy.matcher.matches(registry, attributes, object)? else { continue };
+        let Some(version) = policy.matcher.matches(versions, attributes, object)? else { continue };
         for binding in &policy.bindings {
             if let Some(matcher) = &binding.matcher
-                && matcher.matches(registry, attributes, object)?.is_none()
+                && matcher.matches(versions, attributes, object)?.is_none()
             {
                 continue;
             }
-            for violation in violations(registry, policy, binding, attributes, object, &version).await? {
+            for violation in violations(versions, policy, binding, attributes, object, &version).await? {
                 if binding.warn {
                     warnings.push(format!(
                         "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
@@ -77,22 +77,22 @@ fn refuse(
 }
 
 async fn violations(
-    registry: &Registry,
+    versions: &Versions,
     policy: &Policy,
     binding: &Binding,
     attributes: &Attributes<'_>,
     object: &Value,
     version: &Version,
 ) -> Result<Vec<Violation>, Status> {
-    let params = match params(registry, policy, binding, attributes).await {
+    let params = match params(versions, policy, binding, attributes).await {
         Ok(params) => params,
         Err(_) if policy.ignore => return Ok(Vec::new()),
         Err(message) => return Ok(vec![Violation { message, reason: String::new() }]),
     };
-    let case = attributes.case(registry, object, version).await?;
+    let case = attributes.case(versions, object, version).await?;
     let namespace = match attributes.target.namespace {
         "" => Value::Null,
-        name => registry.stored_object("", "namespaces", "", name).unwrap_or_default(),
+        name => versions.reader().stored_object("", "namespaces", "", name).unwrap_or_default(),
     };
     let judge = |params: &Value| {
         let input = Input::new(vec![
@@ -150,7 +150,7 @@ fn message(policy: &Policy, validation: &Validation, input: &Input<'_>) -> Strin
 /// Returns the parameter objects with which each validation is evaluated. If the policy or the binding has no
 /// parameters, this is a single null.
 async fn params(
-    registry: &Registry,
+    versions: &Versions,
     policy: &Policy,
     binding: &Binding,
     attributes: &Attributes<'_>,
@@ -159,7 +159,7 @@ async fn params(
         return Ok(vec![Value::Null]);
     };
     let failed = |why: String| format!("failed to configure binding: {why}");
-    let definitions = registry.definitions();
+    let definitions = versions.definitions();
     let definition = definitions.by_kind(group, kind);
     let definition = definition
         .filter(|definition| definition.version(version).is_some_and(|version| version.served))
@@ -184,11 +184,11 @@ async fn params(
     };
     let found: Vec<Value> = match reference["name"].as_str().filter(|name| !name.is_empty()) {
         Some(name) => {
-            registry.stored_object(group, &definition.plural, namespace, name).into_iter().collect()
+            versions.reader().stored_object(group, &definition.plural, namespace, name).into_iter().collect()
         }
         None => {
             let selector = LabelSelector::from_object(&reference["selector"]).map_err(failed)?;
-            let mut all = registry.stored_objects(group, &definition.plural, namespace);
+            let mut all = versions.reader().stored_objects(group, &definition.plural, namespace);
             all.retain(|object| selector.matches(meta::labels(object)));
             all
         }
@@ -202,7 +202,7 @@ async fn params(
             let Some(version) = definition.version(version) else { return Ok(found) };
             let mut shown = Vec::with_capacity(found.len());
             for object in found {
-                let object = registry.in_version(definition, version, object).await;
+                let object = versions.in_version(definition, version, object).await;
                 shown.push(object.map_err(|status| failed(status.message))?);
             }
             Ok(shown)

@@ -4,9 +4,9 @@ use kinds::{Subresource, User};
 use machinery::status::Status;
 use serde_json::Value;
 
-use super::reader::Reader;
 use crate::context::Propagation;
 use crate::versions::definitions::Served;
+use crate::versions::reader::Reader;
 
 /// The operation of a request on an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,13 +16,13 @@ use super::patched::{check_patched, rescaled};
 use super::response::{self, Verdict};
 use super::review::Operation;
 use super::webhook::Webhook;
-use crate::registry::Registry;
+use crate::versions::current::Versions;
 use crate::write::decode;
 
 /// Calls the mutating webhooks one after the other, each with the object as the previous ones changed it. Then it calls
 /// those with `reinvocationPolicy: IfNeeded` again, if the object has changed since their call.
 pub(crate) async fn mutate(
-    registry: &Registry,
+    versions: &Versions,
     webhooks: &[Webhook],
     attributes: &Attributes<'_>,
     object: &mut Value,
@@ -31,12 +31,12 @@ pub(crate) async fn mutate(
     // For each webhook that may be called again: the object after the first call.
     let mut seen: Vec<Option<Value>> = Vec::with_capacity(webhooks.len());
     for webhook in webhooks {
-        let called = mutate_one(registry, webhook, attributes, object, warnings).await?;
+        let called = mutate_one(versions, webhook, attributes, object, warnings).await?;
         seen.push((called && webhook.again).then(|| object.clone()));
     }
     for (webhook, seen) in webhooks.iter().zip(seen) {
         if seen.is_some_and(|seen| seen != *object) {
-            mutate_one(registry, webhook, attributes, object, warnings).await?;
+            mutate_one(versions, webhook, attributes, object, warnings).await?;
         }
     }
     Ok(())
@@ -44,16 +44,16 @@ pub(crate) async fn mutate(
 
 /// Calls a webhook that matches the request and applies its patch. Returns whether it was called.
 async fn mutate_one(
-    registry: &Registry,
+    versions: &Versions,
     webhook: &Webhook,
     attributes: &Attributes<'_>,
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<bool, Status> {
-    let Some((version, case)) = concerns(registry, webhook, attributes, object).await? else {
+    let Some((version, case)) = concerns(versions, webhook, attributes, object).await? else {
         return Ok(false);
     };
-    let Some(verdict) = call(registry, webhook, attributes.dry_run, case, true).await? else {
+    let Some(verdict) = call(versions, webhook, attributes.dry_run, case, true).await? else {
         return Ok(true);
     };
     warnings.extend(verdict.warnings);
@@ -67,33 +67,33 @@ async fn mutate_one(
         let why = "attempted to modify the object, which is not supported for this operation";
         return Err(Status::internal(format!("admission webhook {:?} {why}", webhook.name)));
     }
-    *object = patched(registry, attributes, object, &version, &verdict.patch).await?;
+    *object = patched(versions, attributes, object, &version, &verdict.patch).await?;
     Ok(true)
 }
 
 /// Returns the object after the webhook's patch, in the version of the request and with its defaults.
 async fn patched(
-    registry: &Registry,
+    versions: &Versions,
     attributes: &Attributes<'_>,
     object: &Value,
     version: &Version,
     text: &[u8],
 ) -> Result<Value, Status> {
     let served = attributes.target.served;
-    let shown = attributes.shown(registry, object, version).await?;
+    let shown = attributes.shown(versions, object, version).await?;
     let patched = patch::json_patch(&shown, text).map_err(|status| Status::internal(status.message))?;
     if attributes.target.subresource == Subresource::Scale {
         return rescaled(&attributes.target, object, &patched.object);
     }
-    check_patched(&registry.definitions(), served, version, &patched.object)?;
-    let mut object = registry.in_version(&served.definition, &served.version, patched.object).await?;
+    check_patched(&versions.definitions(), served, version, &patched.object)?;
+    let mut object = versions.in_version(&served.definition, &served.version, patched.object).await?;
     decode::shape(served, &mut object).map_err(Status::internal)?;
     Ok(object)
 }
 
 /// Calls all validating webhooks that match the request, concurrently.
 pub(crate) async fn validate(
-    registry: &Registry,
+    versions: &Versions,
     webhooks: &[Webhook],
     attributes: &Attributes<'_>,
     object: &Value,
@@ -101,9 +101,9 @@ pub(crate) async fn validate(
 ) -> Result<(), Status> {
     let mut calls = Vec::new();
     for webhook in webhooks {
-        if let Some((_, case)) = concerns(registry, webhook, attributes, object).await? {
+        if let Some((_, case)) = concerns(versions, webhook, attributes, object).await? {
             calls.push(
-                async move { (webhook, call(registry, webhook, attributes.dry_run, case, false).await) },
+                async move { (webhook, call(versions, webhook, attributes.dry_run, case, false).await) },
             );
         }
     }
@@ -126,13 +126,13 @@ pub(crate) async fn validate(
 /// not match. If the objects cannot be converted, the failure counts as a failed call, unless match conditions need the
 /// objects.
 async fn concerns(
-    registry: &Registry,
+    versions: &Versions,
     webhook: &Webhook,
     attributes: &Attributes<'_>,
     object: &Value,
 ) -> Result<Option<(Arc<Version>, Result<Case, Status>)>, Status> {
-    let Some(version) = webhook.matcher.matches(registry, attributes, object)? else { return Ok(None) };
-    let case = attributes.case(registry, object, &version).await;
+    let Some(version) = webhook.matcher.matches(versions, attributes, object)? else { return Ok(None) };
+    let case = attributes.case(versions, object, &version).await;
     if webhook.conditions.is_empty() {
         return Ok(Some((version, case)));
     }
@@ -152,7 +152,7 @@ async fn concerns(
 
 /// Calls a webhook and returns its verdict, or `None` if the call failed and the webhook has `failurePolicy: Ignore`.
 async fn call(
-    registry: &Registry,
+    versions: &Versions,
     webhook: &Webhook,
     dry_run: bool,
     case: Result<Case, Status>,
@@ -163,7 +163,7 @@ async fn call(
         return Err(Status::bad_request(why));
     }
     let verdict = match case {
-        Ok(case) => try_call(registry, webhook, case, mutating).await,
+        Ok(case) => try_call(versions, webhook, case, mutating).await,
         Err(status) => Err(status.message),
     };
     match verdict {
@@ -177,19 +177,19 @@ async fn call(
 }
 
 async fn try_call(
-    registry: &Registry,
+    versions: &Versions,
     webhook: &Webhook,
     case: Case,
     mutating: bool,
 ) -> Result<Verdict, String> {
     let client = webhook.client.as_ref().ok_or("its clientConfig is invalid")?;
-    let uid = registry.0.random.uid();
+    let uid = versions.webhooks().new_uid();
     let mut request = case.request;
     request["uid"] = uid.as_str().into();
     request["object"] = case.object;
     request["oldObject"] = case.old;
     let review = json!({"kind": "AdmissionReview", "apiVersion": webhook.version, "request": request});
-    let answer = registry.call_webhook(client, webhook.timeout, &review).await;
+    let answer = versions.webhooks().call(client, webhook.timeout, &review).await;
     let answer = answer.map_err(|error| format!("failed to call webhook: {error}"))?;
     let mut verdict = response::read(&answer, webhook.version, &uid, mutating)
         .map_err(|why| format!("received invalid webhook response: {why}"))?;

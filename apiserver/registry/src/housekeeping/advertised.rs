@@ -2,14 +2,16 @@
 //! EndpointSlice.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use kinds::Subresource;
 use serde_json::{Value, json};
 use store::Event;
 
-use super::part::Part;
+use super::part::{self, Part};
 use crate::context::{Context, DeleteOptions, Input, PatchBody, Preconditions};
-use crate::registry::Registry;
+use crate::verbs;
+use crate::write::writes::Writes;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
@@ -20,18 +22,14 @@ const CLUSTER_ADDRESS: &str = "10.0.0.1";
 /// The port of the Service.
 const PORT: u16 = 443;
 
-impl Registry {
-    /// Creates the Service `kubernetes` and lets it lead to `address`. Like on a real API server, its Endpoints never
-    /// contain a loopback address, which on another machine means that machine. If the server has only such an address,
-    /// there are no Endpoints.
-    pub fn advertise(&self, address: SocketAddr) {
-        for (prefix, kind) in [
-            ("/registry/core/services/default/", Kind::Service),
-            ("/registry/core/endpoints/default/", Kind::Endpoints),
-            ("/registry/discovery.k8s.io/endpointslices/default/", Kind::Slice),
-        ] {
-            crate::housekeeping::part::run(self, prefix, |_| Advertised { kind, address, stale: true });
-        }
+/// Creates the Service `kubernetes` and lets it lead to `address`.
+pub(crate) fn start(writes: &Arc<Writes>, address: SocketAddr) {
+    for (prefix, kind) in [
+        ("/registry/core/services/default/", Kind::Service),
+        ("/registry/core/endpoints/default/", Kind::Endpoints),
+        ("/registry/discovery.k8s.io/endpointslices/default/", Kind::Slice),
+    ] {
+        part::run(writes, prefix, |_| Advertised { kind, address, stale: true });
     }
 }
 
@@ -50,13 +48,13 @@ struct Advertised {
 }
 
 impl Part for Advertised {
-    fn observe(&mut self, _: &Registry, event: &Event) {
+    fn observe(&mut self, _: &Writes, event: &Event) {
         self.stale |= event.key().name() == NAME;
     }
 
-    async fn work(&mut self, registry: &Registry) -> bool {
+    async fn work(&mut self, writes: &Writes) -> bool {
         if std::mem::take(&mut self.stale)
-            && let Err(status) = self.reconcile(registry).await
+            && let Err(status) = self.reconcile(writes).await
             // If another client has written or deleted the object, that change is observed, too, and handled then.
             && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
         {
@@ -67,22 +65,22 @@ impl Part for Advertised {
 }
 
 impl Advertised {
-    async fn reconcile(&self, registry: &Registry) -> Result<(), machinery::status::Status> {
+    async fn reconcile(&self, writes: &Writes) -> Result<(), machinery::status::Status> {
         let (group, plural) = match self.kind {
             Kind::Service => ("", "services"),
             Kind::Endpoints => ("", "endpoints"),
             Kind::Slice => ("discovery.k8s.io", "endpointslices"),
         };
-        let Some(served) = registry.served(group, "v1", plural) else { return Ok(()) };
+        let Some(served) = writes.versions().served(group, "v1", plural) else { return Ok(()) };
         let mut context = Context::internal("kube-apiserver");
         let key = crate::storage::keys::object(&served.definition, NAMESPACE, NAME);
         let found: Option<Value> =
-            registry.storage().get(&key).and_then(|entry| machinery::decode::own(&entry.value).ok());
+            writes.storage().get(&key).and_then(|entry| machinery::decode::own(&entry.value).ok());
         let wanted = self.wanted();
         match (found, wanted) {
             (None, None) => {}
             (None, Some(wanted)) => {
-                registry.create(&mut context, &served, NAMESPACE, Input::new(wanted)).await?;
+                verbs::create(writes, &mut context, &served, NAMESPACE, Input::new(wanted)).await?;
             }
             // A real API server also leaves an existing Service unchanged.
             (Some(_), _) if self.kind == Kind::Service => {}
@@ -100,13 +98,13 @@ impl Advertised {
                 fields.into_iter().for_each(|field| patch[field] = wanted[field].clone());
                 let patch = PatchBody::Merge(patch.to_string().into());
                 let none = Subresource::None;
-                registry.patch(&mut context, &served, NAMESPACE, NAME, none, patch).await?;
+                verbs::patch(writes, &mut context, &served, NAMESPACE, NAME, none, patch).await?;
             }
             (Some(found), _) => {
                 let uid = Some(machinery::meta::uid(&found).to_owned());
                 let preconditions = Preconditions { uid, resource_version: None };
                 let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
-                registry.delete(&mut context, &served, NAMESPACE, NAME, &options).await?;
+                verbs::delete(writes, &mut context, &served, NAMESPACE, NAME, &options).await?;
             }
         }
         Ok(())

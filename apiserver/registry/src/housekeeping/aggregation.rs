@@ -11,7 +11,8 @@ use store::{Event, EventKind};
 
 use super::part::Part;
 use crate::context::{Context, Input, PatchBody};
-use crate::registry::Registry;
+use crate::verbs;
+use crate::write::writes::Writes;
 
 pub(crate) const PREFIX: &str = "/registry/rbac.authorization.k8s.io/clusterroles/";
 const MANAGER: &str = "clusterrole-aggregation-controller";
@@ -100,9 +101,9 @@ impl Roles {
 pub(crate) struct Aggregation(Roles);
 
 impl Aggregation {
-    pub(crate) fn new(registry: &Registry) -> Self {
+    pub(crate) fn new(writes: &Writes) -> Self {
         let mut roles = Roles::default();
-        for stored in registry.storage().range(PREFIX).0 {
+        for stored in writes.storage().range(PREFIX).0 {
             if let Ok(object) = machinery::decode::own::<Value>(&stored.value) {
                 roles.set(&object);
             }
@@ -112,7 +113,7 @@ impl Aggregation {
 }
 
 impl Part for Aggregation {
-    fn observe(&mut self, _registry: &Registry, event: &Event) {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
         match event.kind {
             EventKind::Deleted => self.0.remove(event.key().name()),
             _ => {
@@ -123,9 +124,9 @@ impl Part for Aggregation {
         }
     }
 
-    async fn work(&mut self, registry: &Registry) -> bool {
+    async fn work(&mut self, writes: &Writes) -> bool {
         while let Some((name, uid, rules)) = self.0.next_change() {
-            if let Err(status) = write(registry, &name, &uid, rules).await
+            if let Err(status) = write(writes, &name, &uid, rules).await
                 && !matches!(status.reason, "NotFound" | "Conflict")
             {
                 tracing::warn!(name, %status, "the rules of an aggregated ClusterRole could not be written");
@@ -137,8 +138,8 @@ impl Part for Aggregation {
 
 /// Writes the rules of the role with this UID. A role that was created again under its name may gather nothing, and gets no rules; nor does
 /// the apply create a role again that was deleted.
-async fn write(registry: &Registry, name: &str, uid: &str, rules: Vec<Value>) -> Result<(), Status> {
-    let Some(served) = registry.served("rbac.authorization.k8s.io", "v1", "clusterroles") else {
+async fn write(writes: &Writes, name: &str, uid: &str, rules: Vec<Value>) -> Result<(), Status> {
+    let Some(served) = writes.versions().served("rbac.authorization.k8s.io", "v1", "clusterroles") else {
         return Ok(());
     };
     let object = json!({
@@ -146,5 +147,5 @@ async fn write(registry: &Registry, name: &str, uid: &str, rules: Vec<Value>) ->
     });
     let patch = PatchBody::Apply { input: Input::new(object), force: true };
     let mut context = Context::internal(MANAGER);
-    registry.patch(&mut context, &served, "", name, Subresource::None, patch).await.map(drop)
+    verbs::patch(writes, &mut context, &served, "", name, Subresource::None, patch).await.map(drop)
 }

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::aside::Aside;
 use crate::context::Context;
-use crate::registry::Registry;
 use crate::target::Target;
 use crate::write::changed::{Changed, Ownership};
+use crate::write::writes::Writes;
 
 /// The field manager of these controllers.
 pub(super) const MANAGER: &str = "kube-controller-manager";
@@ -18,18 +18,18 @@ pub(super) const MANAGER: &str = "kube-controller-manager";
 /// # Errors
 /// 409 if another object has its name.
 pub(super) async fn edit(
-    registry: &Registry,
+    writes: &Writes,
     target: &Target<'_>,
     uid: &str,
     change: impl Fn(&mut Value) + Send + Sync,
 ) -> Result<(), Status> {
     let mut context = Context::internal(MANAGER);
-    let changed = registry.change(&mut context, target, |_, live| {
+    let changed = writes.change(&mut context, target, |_, live| {
         let mut object = live.clone();
         change(&mut object);
         Ok(Changed { object, ownership: Ownership::Note, expected_uid: Some(uid.to_owned()) })
     });
-    let bytes = registry.stored_bytes(target.served, target.namespace, target.name);
+    let bytes = writes.storage().bytes(&target.key());
     Aside::default().perform(bytes, changed).await?.map(drop)
 }
 

@@ -8,7 +8,8 @@ use machinery::clock::Clock;
 use store::{Event, EventKind, Key, Revision, Watcher};
 
 use crate::context::{Context, DeleteOptions, Preconditions};
-use crate::registry::{Inner, Registry};
+use crate::verbs;
+use crate::write::writes::Writes;
 
 /// Retention time of Events.
 const AGE: Duration = Duration::from_secs(3600);
@@ -53,10 +54,10 @@ impl Deadlines {
 }
 
 /// Starts the task that deletes expired Events.
-pub(crate) fn start(registry: &Registry) {
-    let (entries, revision) = registry.storage().range(PREFIX);
-    let Ok(changes) = registry.storage().watch(PREFIX, revision) else { return };
-    let clock = registry.0.clock.clone();
+pub(crate) fn start(writes: &Arc<Writes>) {
+    let (entries, revision) = writes.storage().range(PREFIX);
+    let Ok(changes) = writes.storage().watch(PREFIX, revision) else { return };
+    let clock = writes.clock().clone();
     let mut deadlines = Deadlines::default();
     for stored in entries {
         let written = machinery::decode::own::<serde_json::Value>(&stored.value).ok().and_then(|event| {
@@ -66,11 +67,11 @@ pub(crate) fn start(registry: &Registry) {
         let at = written.timestamp_millis() + AGE.as_millis() as i64;
         deadlines.set(&stored.key, at, stored.mod_revision);
     }
-    let weak = Arc::downgrade(&registry.0);
+    let weak = Arc::downgrade(writes);
     tokio::spawn(expire(weak, clock, changes, deadlines));
 }
 
-async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadlines: Deadlines) {
+async fn expire(weak: Weak<Writes>, clock: Clock, mut changes: Watcher, mut deadlines: Deadlines) {
     loop {
         let wait = deadlines.by_time.first().map(|(at, _)| at - clock.now().timestamp_millis());
         let sleep = async {
@@ -91,8 +92,8 @@ async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadl
         if due.is_empty() {
             continue;
         }
-        let Some(registry) = weak.upgrade().map(Registry) else { return };
-        let Some(served) = registry.served("", "v1", "events") else { return };
+        let Some(writes) = weak.upgrade() else { return };
+        let Some(served) = writes.versions().served("", "v1", "events") else { return };
         for (key, revision) in due {
             let mut context = Context::internal("kube-apiserver");
             let namespace = key.namespace().unwrap_or_default();
@@ -100,7 +101,7 @@ async fn expire(weak: Weak<Inner>, clock: Clock, mut changes: Watcher, mut deadl
             let preconditions = Preconditions { uid: None, resource_version };
             let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
             // An error is ignored: the Event may have been deleted or written already.
-            let _ = registry.delete(&mut context, &served, namespace, key.name(), &options).await;
+            let _ = verbs::delete(&writes, &mut context, &served, namespace, key.name(), &options).await;
         }
     }
 }

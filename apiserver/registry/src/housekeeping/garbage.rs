@@ -17,10 +17,11 @@ use super::graph::{Action, Graph, Step};
 use super::part::{CONCURRENCY, Part};
 use super::terminating::RETRY;
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
-use crate::registry::Registry;
 use crate::storage::outline;
 use crate::target::Target;
+use crate::verbs;
 use crate::versions::definitions::Served;
+use crate::write::writes::Writes;
 
 /// Minimum number of objects per thread. With fewer objects, a thread costs more than it saves.
 const SHARE: usize = 1000;
@@ -34,10 +35,10 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(registry: &Registry) -> Self {
+    pub(crate) fn new(writes: &Writes) -> Self {
         let mut collector =
             Self { graph: Graph::default(), queue: BTreeSet::new(), refused: BTreeMap::new() };
-        let (entries, _) = registry.storage().range("/registry/");
+        let (entries, _) = writes.storage().range("/registry/");
         read_all(&entries);
         for stored in &entries {
             if let Some(outline) = outline::of(stored) {
@@ -68,7 +69,7 @@ fn read_all(entries: &[Arc<Stored>]) {
 }
 
 impl Part for Collector {
-    fn observe(&mut self, _registry: &Registry, event: &Event) {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
         let affected = match event.kind {
             EventKind::Deleted => self.graph.remove(event.key()),
             _ => match outline::of(&event.object) {
@@ -79,15 +80,15 @@ impl Part for Collector {
         self.queue.extend(affected);
     }
 
-    async fn work(&mut self, registry: &Registry) -> bool {
-        let now = registry.0.clock.monotonic();
+    async fn work(&mut self, writes: &Writes) -> bool {
+        let now = writes.clock().monotonic();
         let due: Vec<String> =
             self.refused.iter().filter(|(_, at)| **at <= now).map(|(uid, _)| uid.clone()).collect();
         self.graph.ring_ends.extend(due.iter().cloned());
         // An owner that is deleted without its dependents is the reason of steps of theirs.
         self.queue.extend(due.iter().flat_map(|uid| self.graph.owners(uid)));
         self.queue.extend(due);
-        let definitions = registry.definitions();
+        let definitions = writes.versions().definitions();
         let queue = std::mem::take(&mut self.queue);
         let mut steps: Vec<Step> = queue.iter().flat_map(|uid| self.graph.plan(uid, &definitions)).collect();
         steps.extend(self.graph.open_rings(&definitions));
@@ -99,7 +100,7 @@ impl Part for Collector {
                 let refused = &refused;
                 async move {
                     let (key, uid) = (step.key.clone(), step.uid.clone());
-                    if let Err(status) = perform(registry, step).await
+                    if let Err(status) = perform(writes, step).await
                         && !matches!(status.reason, "NotFound" | "Conflict")
                     {
                         refused.lock().push((key, uid, status));
@@ -123,12 +124,12 @@ impl Part for Collector {
     }
 }
 
-fn served(registry: &Registry, key: &Key) -> Option<Served> {
-    registry.definitions().stored(key.group(), key.resource())
+fn served(writes: &Writes, key: &Key) -> Option<Served> {
+    writes.versions().definitions().stored(key.group(), key.resource())
 }
 
-async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result<(), Status> {
-    let Some(served) = served(registry, &key) else { return Ok(()) };
+async fn perform(writes: &Writes, Step { key, uid, action }: Step) -> Result<(), Status> {
+    let Some(served) = served(writes, &key) else { return Ok(()) };
     let target = Target {
         served: &served,
         namespace: key.namespace().unwrap_or_default(),
@@ -137,7 +138,7 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
     };
     match action {
         Action::Delete { foreground, owners } => {
-            let Some(stored) = registry.storage().stored(key.as_str()) else { return Ok(()) };
+            let Some(stored) = writes.storage().stored(key.as_str()) else { return Ok(()) };
             let Some(outline) = outline::of(&stored) else { return Ok(()) };
             // If the owner references have changed in the meantime, that change queues the object again.
             if *outline.uid != *uid || *outline.owners != *owners {
@@ -157,10 +158,12 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
                 ..DeleteOptions::default()
             };
             let mut context = Context::internal(MANAGER);
-            registry.delete(&mut context, &served, target.namespace, target.name, &options).await.map(drop)
+            verbs::delete(writes, &mut context, &served, target.namespace, target.name, &options)
+                .await
+                .map(drop)
         }
         Action::Disown { uids } => {
-            edit(registry, &target, &uid, |object| {
+            edit(writes, &target, &uid, |object| {
                 retain(object, "ownerReferences", |owner| {
                     !owner["uid"].as_str().is_some_and(|uid| uids.contains(uid))
                 });
@@ -168,7 +171,7 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
             .await
         }
         Action::Unblock { uids } => {
-            edit(registry, &target, &uid, |object| {
+            edit(writes, &target, &uid, |object| {
                 let owners = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
                 for owner in owners.into_iter().flatten() {
                     if owner["uid"].as_str().is_some_and(|uid| uids.contains(uid)) {
@@ -179,8 +182,7 @@ async fn perform(registry: &Registry, Step { key, uid, action }: Step) -> Result
             .await
         }
         Action::Release { finalizer } => {
-            edit(registry, &target, &uid, |object| retain(object, "finalizers", |name| name != finalizer))
-                .await
+            edit(writes, &target, &uid, |object| retain(object, "finalizers", |name| name != finalizer)).await
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Tasks that a real cluster's controller manager performs for the API server's own kinds. Each task is driven by a
 //! watch and ends with the registry.
 
-mod advertised;
+pub(crate) mod advertised;
 mod aggregation;
 mod cleanup;
 mod default_roles;

@@ -14,11 +14,12 @@ use super::edit::{MANAGER, edit};
 use super::part::{CONCURRENCY, Part};
 use super::terminating::{Pending, Terminating, is_terminating};
 use crate::context::{Context, DeleteOptions, Input, Preconditions, Propagation};
-use crate::registry::Registry;
 use crate::storage::keys;
 use crate::storage::outline;
 use crate::target::Target;
+use crate::verbs;
 use crate::versions::definitions::Served;
+use crate::write::writes::Writes;
 
 /// Namespaces that always exist.
 const DEFAULTS: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -28,12 +29,12 @@ const PREFIX: &str = "/registry/core/namespaces/";
 const FINALIZER: &str = "kubernetes";
 
 /// Creates the namespaces that always exist.
-pub(crate) async fn create_defaults(registry: &Registry) {
-    let Some(served) = registry.served("", "v1", "namespaces") else { return };
+pub(crate) async fn create_defaults(writes: &Writes) {
+    let Some(served) = writes.versions().served("", "v1", "namespaces") else { return };
     for name in DEFAULTS {
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         let mut context = Context::start("kube-apiserver");
-        match registry.create(&mut context, &served, "", Input::new(object)).await {
+        match verbs::create(writes, &mut context, &served, "", Input::new(object)).await {
             Err(status) if status.reason != "AlreadyExists" => {
                 tracing::error!(namespace = name, %status, "a namespace could not be created");
             }
@@ -49,13 +50,13 @@ const MESSAGE_LENGTH: usize = 32_768;
 pub(crate) struct Emptying(Terminating);
 
 impl Emptying {
-    pub(crate) fn new(registry: &Registry) -> Self {
-        Self(Terminating::below(registry, PREFIX))
+    pub(crate) fn new(writes: &Writes) -> Self {
+        Self(Terminating::below(writes, PREFIX))
     }
 }
 
 impl Part for Emptying {
-    fn observe(&mut self, _registry: &Registry, event: &Event) {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
         let key = event.key();
         if (key.group(), key.resource()) == ("", "namespaces") {
             self.0.observe(event);
@@ -64,17 +65,17 @@ impl Part for Emptying {
         }
     }
 
-    async fn work(&mut self, registry: &Registry) -> bool {
-        for Pending { name, uid, is_retry } in self.0.take(registry).await {
-            match empty(registry, &name, &uid, !is_retry).await {
+    async fn work(&mut self, writes: &Writes) -> bool {
+        for Pending { name, uid, is_retry } in self.0.take(writes).await {
+            match empty(writes, &name, &uid, !is_retry).await {
                 Ok(Emptied::Deleted) => {}
-                Ok(Emptied::Refused) => self.0.retry(registry, &name),
+                Ok(Emptied::Refused) => self.0.retry(writes, &name),
                 Err(status) if status.reason == "NotFound" => {}
                 Err(status) => {
                     if !is_retry && status.reason != "Conflict" {
                         tracing::warn!(namespace = name, %status, "a namespace could not be emptied");
                     }
-                    self.0.retry(registry, &name);
+                    self.0.retry(writes, &name);
                 }
             }
         }
@@ -103,8 +104,8 @@ struct Contained {
 }
 
 /// Returns the content of a namespace.
-fn content(registry: &Registry, namespace: &str) -> Vec<Contained> {
-    let definitions = registry.definitions();
+fn content(writes: &Writes, namespace: &str) -> Vec<Contained> {
+    let definitions = writes.versions().definitions();
     let mut content = Vec::new();
     for definition in definitions.iter().filter(|definition| definition.namespaced) {
         let (group, plural) = keys::home(definition);
@@ -113,7 +114,7 @@ fn content(registry: &Registry, namespace: &str) -> Vec<Contained> {
             continue;
         }
         let Some(served) = definitions.stored(group, plural) else { continue };
-        let (entries, _) = registry.storage().range(&keys::namespace(definition, namespace));
+        let (entries, _) = writes.storage().range(&keys::namespace(definition, namespace));
         for stored in entries {
             let (name, outline) = (stored.key.name().to_owned(), outline::of(&stored));
             let uid = outline.map(|outline| outline.uid.to_string()).unwrap_or_default();
@@ -126,9 +127,9 @@ fn content(registry: &Registry, namespace: &str) -> Vec<Contained> {
 }
 
 /// Deletes the content of the namespace with this UID. `warns` says whether refusals are logged.
-async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> Result<Emptied, Status> {
-    let contained = content(registry, namespace);
-    if !is_terminating(registry, &format!("{PREFIX}{namespace}"), uid) {
+async fn empty(writes: &Writes, namespace: &str, uid: &str, warns: bool) -> Result<Emptied, Status> {
+    let contained = content(writes, namespace);
+    if !is_terminating(writes, &format!("{PREFIX}{namespace}"), uid) {
         return Ok(Emptied::Deleted);
     }
     let refusals = &Mutex::new(BTreeMap::new());
@@ -140,7 +141,7 @@ async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> 
                 ..DeleteOptions::default()
             };
             let mut context = Context::internal(MANAGER);
-            let deleted = registry.delete(&mut context, &served, namespace, &name, &options).await;
+            let deleted = verbs::delete(writes, &mut context, &served, namespace, &name, &options).await;
             let Some(status) = deleted.err().filter(|status| status.reason != "NotFound") else { return };
             if warns {
                 tracing::warn!(namespace, name, %status, "an object of a deleted namespace could not be deleted");
@@ -153,19 +154,19 @@ async fn empty(registry: &Registry, namespace: &str, uid: &str, warns: bool) -> 
         .await;
     let refusals = std::mem::take(&mut *refusals.lock());
     let emptied = if refusals.is_empty() { Emptied::Deleted } else { Emptied::Refused };
-    let Some(served) = registry.served("", "v1", "namespaces") else { return Ok(emptied) };
+    let Some(served) = writes.versions().served("", "v1", "namespaces") else { return Ok(emptied) };
     let target = Target { served: &served, namespace: "", name: namespace, subresource: Subresource::Status };
-    let left = content(registry, namespace);
+    let left = content(writes, namespace);
     if !left.is_empty() {
-        let conditions = conditions(&left, &refusals, &registry.now());
-        return edit(registry, &target, uid, |object| {
+        let conditions = conditions(&left, &refusals, &writes.now());
+        return edit(writes, &target, uid, |object| {
             object["status"]["conditions"] = keep_times(object, &conditions)
         })
         .await
         .map(|()| emptied);
     }
     let target = Target { subresource: Subresource::Finalize, ..target };
-    edit(registry, &target, uid, |object| {
+    edit(writes, &target, uid, |object| {
         // Indexing with `[]` would insert nulls for missing fields.
         if let Some(finalizers) = object.pointer_mut("/spec/finalizers").and_then(Value::as_array_mut) {
             finalizers.retain(|name| name != FINALIZER);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use store::Event;
 use tokio::time::Instant;
 
-use crate::registry::{Inner, Registry};
+use crate::write::writes::Writes;
 
 /// Maximum number of concurrent requests of one part: enough to share the disk's syncs, few enough not to delay
 /// clients.
@@ -14,10 +14,10 @@ pub(crate) const CONCURRENCY: usize = 64;
 /// One part of the housekeeping. It observes every change, and then performs the necessary work.
 pub(crate) trait Part: Send + 'static {
     /// Records a change.
-    fn observe(&mut self, registry: &Registry, event: &Event);
+    fn observe(&mut self, writes: &Writes, event: &Event);
 
     /// Performs pending work. Returns `true` if work remains that needs no further change.
-    fn work(&mut self, registry: &Registry) -> impl Future<Output = bool> + Send;
+    fn work(&mut self, writes: &Writes) -> impl Future<Output = bool> + Send;
 
     /// Returns when to work again even without a change; `None` if only changes make work.
     fn again_at(&self) -> Option<Instant> {
@@ -26,12 +26,12 @@ pub(crate) trait Part: Send + 'static {
 }
 
 /// Runs a part on the changes below `prefix`, until the registry is dropped.
-pub(crate) fn run<P: Part>(registry: &Registry, prefix: &'static str, part: impl FnOnce(&Registry) -> P) {
-    let revision = registry.storage().revision();
-    let Ok(mut changes) = registry.storage().watch(prefix, revision) else { return };
-    let mut part = part(registry);
-    let weak: Weak<Inner> = Arc::downgrade(&registry.0);
-    let clock = registry.0.clock.clone();
+pub(crate) fn run<P: Part>(writes: &Arc<Writes>, prefix: &'static str, part: impl FnOnce(&Writes) -> P) {
+    let revision = writes.storage().revision();
+    let Ok(mut changes) = writes.storage().watch(prefix, revision) else { return };
+    let mut part = part(writes);
+    let weak: Weak<Writes> = Arc::downgrade(writes);
+    let clock = writes.clock().clone();
     tokio::spawn(async move {
         let mut busy = true;
         loop {
@@ -48,22 +48,22 @@ pub(crate) fn run<P: Part>(registry: &Registry, prefix: &'static str, part: impl
                     event = changes.next() => Some(event),
                     () = again => None,
                 };
-                let Some(registry) = weak.upgrade().map(Registry) else { return };
+                let Some(writes) = weak.upgrade() else { return };
                 match event {
-                    Some(Ok(event)) => part.observe(&registry, &event),
+                    Some(Ok(event)) => part.observe(&writes, &event),
                     Some(Err(_)) => return,
                     None => {}
                 }
             }
-            let Some(registry) = weak.upgrade().map(Registry) else { return };
+            let Some(writes) = weak.upgrade() else { return };
             loop {
                 match changes.try_next() {
-                    Ok(Some(event)) => part.observe(&registry, &event),
+                    Ok(Some(event)) => part.observe(&writes, &event),
                     Ok(None) => break,
                     Err(_) => return,
                 }
             }
-            busy = part.work(&registry).await;
+            busy = part.work(&writes).await;
         }
     });
 }

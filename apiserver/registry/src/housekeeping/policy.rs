@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 
 use super::default_roles::{self, Wanted};
 use crate::context::{Context, DeleteOptions, Input, Preconditions};
-use crate::registry::Registry;
 use crate::target::Target;
+use crate::verbs;
 use crate::versions::definitions::Served;
 use crate::write::changed::{Changed, Ownership};
+use crate::write::writes::Writes;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -17,10 +18,10 @@ const MANAGER: &str = "kube-apiserver";
 
 /// Creates missing default roles and bindings, and adds missing rules and subjects to existing ones. Additions by users
 /// stay.
-pub(crate) async fn reconcile(registry: &Registry) {
+pub(crate) async fn reconcile(writes: &Writes) {
     // Concurrent writes share the disk's syncs.
     let writes = default_roles::all().into_iter().map(|wanted| async move {
-        if let Err(status) = ensure(registry, &wanted).await {
+        if let Err(status) = ensure(writes, &wanted).await {
             let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
             tracing::error!(name, %status, "a default role or binding could not be written");
         }
@@ -28,13 +29,13 @@ pub(crate) async fn reconcile(registry: &Registry) {
     futures::future::join_all(writes).await;
 }
 
-async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
-    let Some(served) = registry.served(GROUP, "v1", wanted.plural) else { return Ok(()) };
+async fn ensure(writes: &Writes, wanted: &Wanted) -> Result<(), Status> {
+    let Some(served) = writes.versions().served(GROUP, "v1", wanted.plural) else { return Ok(()) };
     let name = wanted.object["metadata"]["name"].as_str().unwrap_or_default();
     let target =
         Target { served: &served, namespace: &wanted.namespace, name, subresource: Subresource::None };
-    let Some(entry) = registry.storage().get(&target.key()) else {
-        return create(registry, &served, wanted).await;
+    let Some(entry) = writes.storage().get(&target.key()) else {
+        return create(writes, &served, wanted).await;
     };
     let Ok(stored) = machinery::decode::own::<Value>(&entry.value) else { return Ok(()) };
     if stored["metadata"]["annotations"][AUTOUPDATE] == "false"
@@ -48,20 +49,20 @@ async fn ensure(registry: &Registry, wanted: &Wanted) -> Result<(), Status> {
         let uid = Some(machinery::meta::uid(&stored).to_owned());
         let preconditions = Preconditions { uid, resource_version: None };
         let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
-        registry.delete(&mut context, &served, &wanted.namespace, name, &options).await?;
-        return create(registry, &served, wanted).await;
+        verbs::delete(writes, &mut context, &served, &wanted.namespace, name, &options).await?;
+        return create(writes, &served, wanted).await;
     }
-    let changed = registry.change(&mut context, &target, |_, live| {
+    let changed = writes.change(&mut context, &target, |_, live| {
         let object = completed(live, &wanted.object);
         Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
     });
     changed.await.map(drop)
 }
 
-async fn create(registry: &Registry, served: &Served, wanted: &Wanted) -> Result<(), Status> {
+async fn create(writes: &Writes, served: &Served, wanted: &Wanted) -> Result<(), Status> {
     let mut context = Context::start(MANAGER);
     let input = Input::new(wanted.object.clone());
-    registry.create(&mut context, served, &wanted.namespace, input).await.map(drop)
+    verbs::create(writes, &mut context, served, &wanted.namespace, input).await.map(drop)
 }
 
 /// Returns `stored` with the missing parts of `wanted`: labels, annotations, rules, subjects and the aggregation rule.

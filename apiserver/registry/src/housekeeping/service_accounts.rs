@@ -8,8 +8,9 @@ use store::{Event, EventKind};
 
 use super::part::Part;
 use crate::context::{Context, Input};
-use crate::registry::Registry;
 use crate::storage::outline;
+use crate::verbs;
+use crate::write::writes::Writes;
 
 const ACCOUNT: &str = "default";
 const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
@@ -17,17 +18,22 @@ const ROOT_CERTIFICATE: &str = "kube-root-ca.crt";
 /// The task, with the namespaces to check.
 pub(crate) struct Defaults {
     queue: BTreeSet<String>,
+    /// Whether each namespace has the ServiceAccount.
+    accounts: bool,
+    /// The text of the ConfigMap; `None` if there is no such ConfigMap.
+    root_certificate: Option<String>,
 }
 
 impl Defaults {
-    pub(crate) fn new(registry: &Registry) -> Self {
-        let (namespaces, _) = registry.storage().range("/registry/core/namespaces/");
-        Self { queue: namespaces.iter().map(|stored| stored.key.name().to_owned()).collect() }
+    pub(crate) fn new(writes: &Writes, accounts: bool, root_certificate: Option<String>) -> Self {
+        let (namespaces, _) = writes.storage().range("/registry/core/namespaces/");
+        let queue = namespaces.iter().map(|stored| stored.key.name().to_owned()).collect();
+        Self { queue, accounts, root_certificate }
     }
 }
 
 impl Part for Defaults {
-    fn observe(&mut self, _registry: &Registry, event: &Event) {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
         let key = event.key();
         let namespace = match (key.resource(), event.kind) {
             ("namespaces", EventKind::Added) => key.name(),
@@ -42,29 +48,28 @@ impl Part for Defaults {
         self.queue.insert(namespace.to_owned());
     }
 
-    async fn work(&mut self, registry: &Registry) -> bool {
-        let parts = &registry.0.options.housekeeping;
+    async fn work(&mut self, writes: &Writes) -> bool {
         for namespace in std::mem::take(&mut self.queue) {
             let key = format!("/registry/core/namespaces/{namespace}");
-            let namespace_now = registry.storage().stored(&key);
+            let namespace_now = writes.storage().stored(&key);
             let is_active =
                 |stored: &store::Stored| outline::of(stored).is_some_and(|outline| !outline.is_deleting);
             if !namespace_now.is_some_and(|stored| is_active(&stored)) {
                 continue;
             }
-            if parts.service_accounts {
+            if self.accounts {
                 let account =
                     json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT}});
-                ensure(registry, &namespace, "serviceaccounts", account).await;
+                ensure(writes, &namespace, "serviceaccounts", account).await;
             }
-            if let Some(certificate) = &parts.root_certificate {
+            if let Some(certificate) = &self.root_certificate {
                 let map = json!({
                     "apiVersion": "v1", "kind": "ConfigMap", "data": {"ca.crt": certificate},
                     "metadata": {"name": ROOT_CERTIFICATE, "annotations": {
                         "kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
                     }},
                 });
-                ensure(registry, &namespace, "configmaps", map).await;
+                ensure(writes, &namespace, "configmaps", map).await;
             }
         }
         false
@@ -72,17 +77,17 @@ impl Part for Defaults {
 }
 
 /// Creates the object, or restores its data.
-async fn ensure(registry: &Registry, namespace: &str, plural: &str, object: Value) {
-    let Some(served) = registry.served("", "v1", plural) else { return };
+async fn ensure(writes: &Writes, namespace: &str, plural: &str, object: Value) {
+    let Some(served) = writes.versions().served("", "v1", plural) else { return };
     let mut context = Context::internal("kube-controller-manager");
     let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let created = registry.create(&mut context, &served, namespace, Input::new(object.clone())).await;
+    let created = verbs::create(writes, &mut context, &served, namespace, Input::new(object.clone())).await;
     let failed = match created {
         Err(status) if status.reason == "AlreadyExists" && object.get("data").is_some() => {
             let patch = json!({"data": object["data"]}).to_string();
             let patch = crate::context::PatchBody::Merge(patch.into());
             let none = kinds::Subresource::None;
-            registry.patch(&mut context, &served, namespace, &name, none, patch).await.err()
+            verbs::patch(writes, &mut context, &served, namespace, &name, none, patch).await.err()
         }
         Err(status) => Some(status),
         Ok(_) => None,

@@ -1,32 +1,36 @@
 //! Starts the parts of the housekeeping that the embedder has chosen.
 
+use std::sync::Arc;
+
 use super::part::run;
 use super::{aggregation, cleanup, events, garbage, namespaces, policy, service_accounts};
-use crate::registry::Registry;
+use crate::options::Housekeeping;
+use crate::write::writes::Writes;
 
 /// Creates the default objects and starts the tasks.
-pub(crate) async fn start(registry: &Registry) {
-    let parts = registry.0.options.housekeeping.clone();
+pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
     if parts.namespaces {
-        namespaces::create_defaults(registry).await;
+        namespaces::create_defaults(writes).await;
     }
     if parts.namespace_deletion {
-        run(registry, "/registry/", namespaces::Emptying::new);
+        run(writes, "/registry/", namespaces::Emptying::new);
     }
     if parts.roles {
-        policy::reconcile(registry).await;
+        policy::reconcile(writes).await;
     }
     if parts.role_aggregation {
-        run(registry, aggregation::PREFIX, aggregation::Aggregation::new);
+        run(writes, aggregation::PREFIX, aggregation::Aggregation::new);
     }
-    run(registry, "/registry/", cleanup::Cleanup::new);
+    run(writes, "/registry/", cleanup::Cleanup::new);
     if parts.service_accounts || parts.root_certificate.is_some() {
-        run(registry, "/registry/core/", service_accounts::Defaults::new);
+        run(writes, "/registry/core/", move |writes| {
+            service_accounts::Defaults::new(writes, parts.service_accounts, parts.root_certificate)
+        });
     }
     if parts.garbage_collection {
-        run(registry, "/registry/", garbage::Collector::new);
+        run(writes, "/registry/", garbage::Collector::new);
     }
     if parts.event_expiry {
-        events::start(registry);
+        events::start(writes);
     }
 }

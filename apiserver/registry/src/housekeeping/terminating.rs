@@ -6,8 +6,8 @@ use std::time::Duration;
 use store::{Event, EventKind, Stored};
 use tokio::time::Instant;
 
-use crate::registry::Registry;
 use crate::storage::outline;
+use crate::write::writes::Writes;
 
 /// The time after which a refused deletion is tried again: nothing says when what refuses it, in another namespace or a webhook, is gone.
 pub(super) const RETRY: Duration = Duration::from_secs(5);
@@ -39,9 +39,9 @@ pub(crate) struct Pending {
 
 impl Terminating {
     /// Returns the objects below the prefix of their kind that are being deleted, all of them to be worked on.
-    pub(crate) fn below(registry: &Registry, prefix: &str) -> Self {
+    pub(crate) fn below(writes: &Writes, prefix: &str) -> Self {
         let mut terminating = Self::default();
-        for stored in registry.storage().range(prefix).0 {
+        for stored in writes.storage().range(prefix).0 {
             terminating.see(&stored);
         }
         terminating
@@ -93,8 +93,8 @@ impl Terminating {
 
     /// Takes the objects to work on. On the first call for an object, it waits until all creations are stored that began before the object
     /// was marked. The caller has made sure that later ones are refused.
-    pub(crate) async fn take(&mut self, registry: &Registry) -> Vec<Pending> {
-        let now = registry.0.clock.monotonic();
+    pub(crate) async fn take(&mut self, writes: &Writes) -> Vec<Pending> {
+        let now = writes.clock().monotonic();
         let due = self.found.iter().filter(|(_, found)| found.again_at.is_some_and(|at| at <= now));
         self.queue.extend(due.map(|(name, _)| name.clone()));
         let (mut pending, mut seals) = (Vec::new(), false);
@@ -105,16 +105,15 @@ impl Terminating {
             pending.push(Pending { name, uid: found.uid.clone(), is_retry });
         }
         if seals {
-            drop(registry.0.creations.write());
-            registry.store().settled().await;
+            writes.storage().creations_stored().await;
         }
         pending
     }
 
     /// Tries again after a while, because a deletion was refused.
-    pub(crate) fn retry(&mut self, registry: &Registry, name: &str) {
+    pub(crate) fn retry(&mut self, writes: &Writes, name: &str) {
         if let Some(found) = self.found.get_mut(name) {
-            found.again_at = Some(registry.0.clock.monotonic() + RETRY);
+            found.again_at = Some(writes.clock().monotonic() + RETRY);
         }
     }
 
@@ -126,8 +125,8 @@ impl Terminating {
 
 /// Returns whether the object stored under `key` has this UID and is being deleted. Content that was listed before belongs to it then,
 /// because an object with another UID can only come later.
-pub(crate) fn is_terminating(registry: &Registry, key: &str, uid: &str) -> bool {
-    registry.storage().stored(key).is_some_and(|stored| {
+pub(crate) fn is_terminating(writes: &Writes, key: &str, uid: &str) -> bool {
+    writes.storage().stored(key).is_some_and(|stored| {
         outline::of(&stored).is_some_and(|outline| *outline.uid == *uid && outline.is_deleting)
     })
 }

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::Either;
 use machinery::status::Status;
+use parking_lot::RwLock;
 use store::{
     CommitError, Event, HistoryError, Key, Operation, Page, Prefix, Revision, Store, Stored, Watcher,
 };
@@ -77,11 +78,14 @@ impl From<HistoryError> for Gone {
 }
 
 /// The store.
-#[derive(Clone)]
 pub(crate) struct Storage {
     store: Store,
     /// The number of changes of admission configurations since the start.
     admission_changes: Arc<AtomicU64>,
+    /// Held for reading from the last look at the namespace and the definition of a new object until its write has begun. Whoever removes
+    /// the content of a namespace or of a definition first takes it for writing, and then waits for the writes that have begun: what was
+    /// allowed before the deletion is stored then, also for a client that has gone, and nothing is created afterwards.
+    creations: RwLock<()>,
 }
 
 fn bad_key(key: &str) -> WriteError {
@@ -106,7 +110,7 @@ fn prefix(text: &str) -> Option<Prefix> {
 
 impl Storage {
     pub(crate) fn new(store: Store) -> Self {
-        Self { store, admission_changes: Arc::default() }
+        Self { store, admission_changes: Arc::default(), creations: RwLock::new(()) }
     }
 
     /// Returns a counter that increases with each change of an admission configuration.
@@ -130,6 +134,11 @@ impl Storage {
     /// Returns an object with what is kept beside it.
     pub(crate) fn stored(&self, key: &str) -> Option<Arc<Stored>> {
         self.store.get(&Key::parse(key).ok()?)
+    }
+
+    /// Returns the size of a stored object in bytes; 0 if it does not exist.
+    pub(crate) fn bytes(&self, key: &str) -> usize {
+        self.stored(key).map_or(0, |stored| stored.value.len())
     }
 
     /// Returns the number of objects below the prefix `text`.
@@ -164,6 +173,24 @@ impl Storage {
             let event = event?.await?;
             Ok(Entry { revision: event.revision().0, value: event.object.value.clone() })
         }
+    }
+
+    /// Begins to store a new object, like [`Self::put`], if `check` allows it at this moment.
+    pub(crate) fn create<F: FnOnce() -> Result<(), Status>>(
+        &self,
+        key: &str,
+        document: Document,
+        check: F,
+    ) -> Result<impl Future<Output = Result<Entry, WriteError>> + Send + use<F>, Status> {
+        let _creating = self.creations.read();
+        check()?;
+        Ok(self.put(key, None, document))
+    }
+
+    /// Waits until all creations are stored that [`Self::create`] has allowed so far.
+    pub(crate) async fn creations_stored(&self) {
+        drop(self.creations.write());
+        self.store.settled().await;
     }
 
     fn put_of(key: Key, expected: Option<u64>, mut document: Document) -> Operation {

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::preconditions::check_preconditions;
 use crate::admission::review::Operation;
 use crate::context::{Context, DeleteOptions, INTERNAL, Propagation};
-use crate::registry::Registry;
 use crate::response::Deleted;
 use crate::storage::document::Document;
 use crate::target::Target;
@@ -19,6 +18,7 @@ use crate::versions::definitions::Served;
 use crate::versions::fields;
 use crate::write::change::held;
 use crate::write::changed::Failure;
+use crate::write::writes::Writes;
 
 /// The finalizers by which the garbage collector recognizes what a deletion does with the dependents.
 pub(super) const ORPHAN: &str = "orphan";
@@ -26,104 +26,99 @@ pub(super) const FOREGROUND: &str = "foregroundDeletion";
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
 
-impl Registry {
-    /// Deletes an object, or marks it as deleted if finalizers or a grace period delay its removal.
-    ///
-    /// # Errors
-    /// 404; 409 for preconditions.
-    pub async fn delete(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        namespace: &str,
-        name: &str,
-        options: &DeleteOptions,
-    ) -> Result<Deleted, Status> {
-        let target = Target { served, namespace, name, subresource: Subresource::None };
-        context.propagation = options.policy();
-        let aside = context.aside.clone();
-        let deleting = async {
-            for _ in 0..ATTEMPTS {
-                match self.try_delete(context, &target, options).await {
-                    Ok(deleted) => return Ok(deleted),
-                    Err(Failure::Refused(status)) => return Err(status),
-                    Err(Failure::Raced) => {}
-                }
+/// Deletes an object, or marks it as deleted if finalizers or a grace period delay its removal.
+pub(crate) async fn delete(
+    writes: &Writes,
+    context: &mut Context,
+    served: &Served,
+    namespace: &str,
+    name: &str,
+    options: &DeleteOptions,
+) -> Result<Deleted, Status> {
+    let target = Target { served, namespace, name, subresource: Subresource::None };
+    context.propagation = options.policy();
+    let aside = context.aside.clone();
+    let deleting = async {
+        for _ in 0..ATTEMPTS {
+            match try_delete(writes, context, &target, options).await {
+                Ok(deleted) => return Ok(deleted),
+                Err(Failure::Refused(status)) => return Err(status),
+                Err(Failure::Raced) => {}
             }
-            Err(target.modified())
-        };
-        aside.perform(self.stored_bytes(served, namespace, name), deleting).await?
-    }
-
-    async fn try_delete(
-        &self,
-        context: &mut Context,
-        target: &Target<'_>,
-        options: &DeleteOptions,
-    ) -> Result<Deleted, Failure> {
-        let served = target.served;
-        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        // The server itself may delete such objects.
-        if context.user.name != INTERNAL {
-            convert::check_version(served, &entry)?;
         }
-        let mut object = self.read(served, &entry).await?;
-        check_preconditions(target, &object, &options.preconditions)?;
-        self.call_mutating_deletion(context, target, &object).await?;
-        self.admit(context, target, Operation::Delete, Some(&object), &object).await?;
-        let uid = meta::uid(&object).to_owned();
-        let before = object.clone();
-        let strategy = served.strategy();
-        let end = End::of(strategy, &object, options.grace_period_seconds, self.0.clock.now());
-        if matches!(end, End::Pending) {
-            let object = self.show(served, &entry.value, entry.revision).await?;
+        Err(target.modified())
+    };
+    aside.perform(writes.storage().bytes(&target.key()), deleting).await?
+}
+
+async fn try_delete(
+    writes: &Writes,
+    context: &mut Context,
+    target: &Target<'_>,
+    options: &DeleteOptions,
+) -> Result<Deleted, Failure> {
+    let served = target.served;
+    let entry = writes.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+    // The server itself may delete such objects.
+    if context.user.name != INTERNAL {
+        convert::check_version(served, &entry)?;
+    }
+    let mut object = writes.versions().read(served, &entry).await?;
+    check_preconditions(target, &object, &options.preconditions)?;
+    writes.admission().mutate_deletion(context, target, &object).await?;
+    writes.admission().validate(context, target, Operation::Delete, Some(&object), &object).await?;
+    let uid = meta::uid(&object).to_owned();
+    let before = object.clone();
+    let strategy = served.strategy();
+    let end = End::of(strategy, &object, options.grace_period_seconds, writes.clock().now());
+    if matches!(end, End::Pending) {
+        let object = writes.versions().show(served, &entry.value, entry.revision).await?;
+        return Ok(Deleted::Object { object, accepted: false });
+    }
+    strategy.prepare_delete(&mut object);
+    let orphans = strategy.orphans_by_default();
+    set_finalizers(&mut object, options, orphans);
+    let silent = options.orphan_dependents.is_none() && options.propagation.is_none();
+    if orphans && silent {
+        context.warnings.extend(strategy.orphan_warning().map(str::to_owned));
+    }
+    if let Some(why) = strategy.undeletable(target.name) {
+        return Err(Status::forbidden(served.resource(), target.name, why).into());
+    }
+    if let End::Until { time, seconds } = end {
+        mark(strategy, &mut object, time, seconds);
+    }
+    if !held(&object) {
+        let last = Document::new(&writes.versions().to_storage(served, object).await?);
+        let mut revision = entry.revision;
+        if !context.dry_run {
+            let removed = writes.storage().remove(&target.key(), &entry).await;
+            revision = removed.map_err(Failure::from)?;
+            served.prove(&target.key(), revision, false);
+            writes.removed(served, target.name, &uid).await;
+        }
+        if strategy.delete_returns_object() {
+            let object = writes.versions().show_unstored(served, last.at(revision)).await?;
             return Ok(Deleted::Object { object, accepted: false });
         }
-        strategy.prepare_delete(&mut object);
-        let orphans = strategy.orphans_by_default();
-        set_finalizers(&mut object, options, orphans);
-        let silent = options.orphan_dependents.is_none() && options.propagation.is_none();
-        if orphans && silent {
-            context.warnings.extend(strategy.orphan_warning().map(str::to_owned));
-        }
-        if let Some(why) = strategy.undeletable(target.name) {
-            return Err(Status::forbidden(served.resource(), target.name, why).into());
-        }
-        if let End::Until { time, seconds } = end {
-            mark(strategy, &mut object, time, seconds);
-        }
-        if !held(&object) {
-            let last = Document::new(&self.to_storage(served, object).await?);
-            let mut revision = entry.revision;
-            if !context.dry_run {
-                let removed = self.storage().remove(&target.key(), &entry).await;
-                revision = removed.map_err(Failure::from)?;
-                served.prove(&target.key(), revision, false);
-                self.removed(served, target.name, &uid).await;
-            }
-            if strategy.delete_returns_object() {
-                let object = self.show_unstored(served, last.at(revision)).await?;
-                return Ok(Deleted::Object { object, accepted: false });
-            }
-            return Ok(Deleted::Status(success(served, target.name, &uid)));
-        }
-        if matches!(end, End::Now) && !meta::is_deleting(&object) {
-            mark(strategy, &mut object, self.0.clock.now(), 0);
-        }
-        let mut document = fields::document(served, &self.to_storage(served, object.clone()).await?);
-        let revision = if context.dry_run || object == before {
-            entry.revision
-        } else {
-            let shown = document.clone();
-            let put = self.storage().put(&target.key(), Some(entry.revision), document).await;
-            let entry = put.map_err(Failure::from)?;
-            document = shown;
-            self.wrote(served, &entry).await;
-            entry.revision
-        };
-        let object = self.show_unstored(served, document.at(revision)).await?;
-        Ok(Deleted::Object { object, accepted: false })
+        return Ok(Deleted::Status(success(served, target.name, &uid)));
     }
+    if matches!(end, End::Now) && !meta::is_deleting(&object) {
+        mark(strategy, &mut object, writes.clock().now(), 0);
+    }
+    let mut document = fields::document(served, &writes.versions().to_storage(served, object.clone()).await?);
+    let revision = if context.dry_run || object == before {
+        entry.revision
+    } else {
+        let shown = document.clone();
+        let put = writes.storage().put(&target.key(), Some(entry.revision), document).await;
+        let entry = put.map_err(Failure::from)?;
+        document = shown;
+        writes.wrote(served, &entry).await;
+        entry.revision
+    };
+    let object = writes.versions().show_unstored(served, document.at(revision)).await?;
+    Ok(Deleted::Object { object, accepted: false })
 }
 
 /// The time at which a deleted object is removed, unless finalizers delay it.

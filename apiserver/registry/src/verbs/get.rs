@@ -6,10 +6,10 @@ use machinery::status::Status;
 
 use super::read_options::unparsable;
 use super::scale::view;
-use crate::registry::Registry;
-use crate::storage::entries::Entry;
+use crate::storage::entries::{Entry, Storage};
 use crate::target::Target;
 use crate::versions::convert;
+use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
 
 /// An object that a read has found.
@@ -30,52 +30,35 @@ impl Found<'_> {
     }
 }
 
-impl Registry {
-    /// Finds one object, which [`Registry::found`] shows. `resource_version` is the query parameter.
-    ///
-    /// # Errors
-    /// 404; 500 for a malformed `resource_version`, like a real API server.
-    pub fn find<'a>(
-        &self,
-        served: &'a Served,
-        namespace: &'a str,
-        name: &'a str,
-        subresource: Subresource,
-        resource_version: &str,
-    ) -> Result<Found<'a>, Status> {
-        let target = Target { served, namespace, name, subresource };
-        if !resource_version.is_empty() && resource_version.parse::<u64>().is_err() {
-            return Err(Status::new(500, "", unparsable(resource_version)));
-        }
-        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        Ok(Found { target, entry })
+/// Finds one object, which [`Registry::found`] shows. `resource_version` is the query parameter.
+///
+/// # Errors
+/// 404; 500 for a malformed `resource_version`, like a real API server.
+pub(crate) fn find<'a>(
+    storage: &Storage,
+    served: &'a Served,
+    namespace: &'a str,
+    name: &'a str,
+    subresource: Subresource,
+    resource_version: &str,
+) -> Result<Found<'a>, Status> {
+    let target = Target { served, namespace, name, subresource };
+    if !resource_version.is_empty() && resource_version.parse::<u64>().is_err() {
+        return Err(Status::new(500, "", unparsable(resource_version)));
     }
+    let entry = storage.get(&target.key()).ok_or_else(|| target.not_found())?;
+    Ok(Found { target, entry })
+}
 
-    /// Returns what was found, or its `/scale`. For `/status` this is the whole object.
-    ///
-    /// # Errors
-    /// 500 for an object in a version that its definition does not contain; the errors of a conversion webhook.
-    pub async fn found(&self, found: &Found<'_>) -> Result<Bytes, Status> {
-        let Found { target, entry } = found;
-        convert::check_version(target.served, entry)?;
-        if target.subresource == Subresource::Scale {
-            return view::get(target.served, &self.read(target.served, entry).await?);
-        }
-        self.show(target.served, &entry.value, entry.revision).await
+/// Returns what was found, or its `/scale`. For `/status` this is the whole object.
+///
+/// # Errors
+/// 500 for an object in a version that its definition does not contain; the errors of a conversion webhook.
+pub(crate) async fn show(versions: &Versions, found: &Found<'_>) -> Result<Bytes, Status> {
+    let Found { target, entry } = found;
+    convert::check_version(target.served, entry)?;
+    if target.subresource == Subresource::Scale {
+        return view::get(target.served, &versions.read(target.served, entry).await?);
     }
-
-    /// Returns one object as it is now: [`Registry::find`], then [`Registry::found`].
-    ///
-    /// # Errors
-    /// The errors of both.
-    pub async fn get(
-        &self,
-        served: &Served,
-        namespace: &str,
-        name: &str,
-        subresource: Subresource,
-        resource_version: &str,
-    ) -> Result<Bytes, Status> {
-        self.found(&self.find(served, namespace, name, subresource, resource_version)?).await
-    }
+    versions.show(target.served, &entry.value, entry.revision).await
 }

@@ -12,114 +12,112 @@ use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
 use crate::context::{Context, ListOptions};
 use crate::limits::{OBJECT_WORK_BYTES, YIELD_BYTES};
-use crate::registry::Registry;
 use crate::response::{Item, List};
-use crate::storage::entries::Gone;
+use crate::storage::entries::{Gone, Storage};
 use crate::storage::keys;
 use crate::versions::convert::View;
+use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
 
 /// Maximum time that a read waits for a future revision.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);
 
-impl Registry {
-    /// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
-    ///
-    /// # Errors
-    /// 400 for malformed options, 410 for expired revisions, 504 for future revisions.
-    pub async fn list(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        namespace: &str,
-        options: &ListOptions,
-    ) -> Result<List, Status> {
-        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
-        check_options(options)?;
-        selection.check_fields()?;
-        let prefix = keys::namespace(&served.definition, namespace);
-        let token = decode_token(&options.continue_token, &prefix)?;
-        if token.is_some() && !matches!(options.resource_version.as_str(), "" | "0") {
-            return Err(Status::bad_request(
-                "specifying resource version is not allowed when using continue",
-            ));
-        }
-        let exact = match &token {
-            Some((revision, _)) => (*revision > 0).then_some(*revision),
-            None => self.exact(options).await?,
+/// Returns a page of a list. Waits for a while if `resourceVersion` is in the future.
+///
+/// # Errors
+/// 400 for malformed options, 410 for expired revisions, 504 for future revisions.
+pub(crate) async fn list(
+    storage: &Storage,
+    versions: &Versions,
+    context: &mut Context,
+    served: &Served,
+    namespace: &str,
+    options: &ListOptions,
+) -> Result<List, Status> {
+    let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+    check_options(options)?;
+    selection.check_fields()?;
+    let prefix = keys::namespace(&served.definition, namespace);
+    let token = decode_token(&options.continue_token, &prefix)?;
+    if token.is_some() && !matches!(options.resource_version.as_str(), "" | "0") {
+        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    let exact = match &token {
+        Some((revision, _)) => (*revision > 0).then_some(*revision),
+        None => exact_revision(storage, options).await?,
+    };
+    // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
+    // limit.
+    let any_age = options.resource_version == "0";
+    // At most one object of a namespace has the selected name, so that no page is needed.
+    let is_one_object = selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
+    let limit = if any_age || is_one_object { 0 } else { options.limit };
+    let is_continued = token.is_some();
+    let start = token.map(|(_, start)| start);
+    let aside = &context.aside;
+    let all = storage.count(&prefix) * OBJECT_WORK_BYTES;
+    let listing = async {
+        let (entries, revision) = match exact {
+            Some(revision) => (at(storage, &prefix, revision, is_continued).await?, revision),
+            None => storage.range(&prefix),
         };
-        // `resourceVersion=0` allows a state of any age. kube-apiserver answers it from its cache and ignores the
-        // limit.
-        let any_age = options.resource_version == "0";
-        // At most one object of a namespace has the selected name, so that no page is needed.
-        let is_one_object =
-            selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
-        let limit = if any_age || is_one_object { 0 } else { options.limit };
-        let is_continued = token.is_some();
-        let start = token.map(|(_, start)| start);
-        let aside = &context.aside;
-        let all = self.storage().count(&prefix) * OBJECT_WORK_BYTES;
+        let work = selection.work_on(&entries);
         let listing = async {
-            let (entries, revision) = match exact {
-                Some(revision) => (self.at(&prefix, revision, is_continued).await?, revision),
-                None => self.storage().range(&prefix),
-            };
-            let work = selection.work_on(&entries);
-            let listing = async {
-                let view = self.list_view(served, &entries).await?;
-                let listing = Listing { served, prefix: &prefix, view, revision };
-                Ok(page(&listing, &entries, start, &selection, limit).await)
-            };
-            aside.perform(work, listing).await?
+            let view = versions.list_view(served, &entries).await?;
+            let listing = Listing { served, prefix: &prefix, view, revision };
+            Ok(page(&listing, &entries, start, &selection, limit).await)
         };
-        aside.perform(all, listing).await?
-    }
+        aside.perform(work, listing).await?
+    };
+    aside.perform(all, listing).await?
+}
 
-    /// Returns the revision that the list must show; `None` for the current one.
-    async fn exact(&self, options: &ListOptions) -> Result<Option<u64>, Status> {
-        if options.resource_version.is_empty() {
-            return Ok(None);
-        }
-        let revision: u64 = options.resource_version.parse().map_err(|_| {
-            Status::bad_request(format!(
-                "invalid resource version: {}",
-                unparsable(&options.resource_version)
-            ))
-        })?;
-        self.wait_for(revision).await?;
-        let exact = options.resource_version_match == "Exact"
-            || (options.resource_version_match.is_empty() && options.limit > 0 && revision > 0);
-        Ok(exact.then_some(revision))
+/// Returns the revision that the list must show; `None` for the current one.
+async fn exact_revision(storage: &Storage, options: &ListOptions) -> Result<Option<u64>, Status> {
+    if options.resource_version.is_empty() {
+        return Ok(None);
     }
+    let revision: u64 = options.resource_version.parse().map_err(|_| {
+        Status::bad_request(format!("invalid resource version: {}", unparsable(&options.resource_version)))
+    })?;
+    wait_for(storage, revision).await?;
+    let exact = options.resource_version_match == "Exact"
+        || (options.resource_version_match.is_empty() && options.limit > 0 && revision > 0);
+    Ok(exact.then_some(revision))
+}
 
-    /// Waits up to [`FUTURE_WAIT`] for a future revision.
-    pub(crate) async fn wait_for(&self, revision: u64) -> Result<(), Status> {
-        if revision <= self.storage().revision() {
-            return Ok(());
-        }
-        if tokio::time::timeout(FUTURE_WAIT, self.storage().reached(revision)).await.is_ok() {
-            return Ok(());
-        }
-        let current = self.storage().revision();
-        let message = format!("Timeout: Too large resource version: {revision}, current: {current}");
-        let mut status = Status::new(504, "Timeout", message);
-        status.details = Some(serde_json::json!({
-            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-            "retryAfterSeconds": 1,
-        }));
-        Err(status)
+/// Waits up to [`FUTURE_WAIT`] for a future revision.
+pub(crate) async fn wait_for(storage: &Storage, revision: u64) -> Result<(), Status> {
+    if revision <= storage.revision() {
+        return Ok(());
     }
+    if tokio::time::timeout(FUTURE_WAIT, storage.reached(revision)).await.is_ok() {
+        return Ok(());
+    }
+    let current = storage.revision();
+    let message = format!("Timeout: Too large resource version: {revision}, current: {current}");
+    let mut status = Status::new(504, "Timeout", message);
+    status.details = Some(serde_json::json!({
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }));
+    Err(status)
+}
 
-    async fn at(&self, prefix: &str, revision: u64, continued: bool) -> Result<Vec<Arc<Stored>>, Status> {
-        self.storage().range_at(prefix, revision).await.map_err(|gone| match gone {
-            Gone::Failed(status) => status,
-            Gone::Expired => Status::expired(if continued {
-                "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
-            } else {
-                "The resourceVersion for the provided list is too old."
-            }),
-        })
-    }
+async fn at(
+    storage: &Storage,
+    prefix: &str,
+    revision: u64,
+    continued: bool,
+) -> Result<Vec<Arc<Stored>>, Status> {
+    storage.range_at(prefix, revision).await.map_err(|gone| match gone {
+        Gone::Failed(status) => status,
+        Gone::Expired => Status::expired(if continued {
+            "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter."
+        } else {
+            "The resourceVersion for the provided list is too old."
+        }),
+    })
 }
 
 /// The data from which a page is built.

@@ -1,210 +1,210 @@
 //! The verb `patch`.
 
 use kinds::Subresource;
+use machinery::clock::Clock;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::Status;
 use machinery::{apply, meta, patch};
 use serde_json::{Value, json};
 
+use super::create;
+use super::scale::write as scale;
 use crate::context::{Context, FieldValidation, Input, PatchBody};
-use crate::registry::Registry;
 use crate::response::Written;
 use crate::target::Target;
+use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
 use crate::write::changed::{Changed, Ownership};
 use crate::write::decode;
 use crate::write::identity;
 use crate::write::metadata;
 use crate::write::ownership;
+use crate::write::writes::Writes;
 
-impl Registry {
-    /// Patches an object or a subresource. An apply creates the object if it does not exist.
-    ///
-    /// # Errors
-    /// 400, 404, 409 (also for conflicts of an apply), 413, 422.
-    pub async fn patch(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        namespace: &str,
-        name: &str,
-        subresource: Subresource,
-        body: PatchBody,
-    ) -> Result<Written, Status> {
-        let target = Target { served, namespace, name, subresource };
-        if subresource == Subresource::Scale {
-            return self.patch_scale(context, &target, body).await;
-        }
-        if let PatchBody::Apply { input, force } = body {
-            return self.apply(context, &target, input, force).await;
-        }
-        self.change(context, &target, |context, live| {
-            let object = self.patched(context, &target, live, &body)?;
+/// Patches an object or a subresource. An apply creates the object if it does not exist.
+pub(crate) async fn patch(
+    writes: &Writes,
+    context: &mut Context,
+    served: &Served,
+    namespace: &str,
+    name: &str,
+    subresource: Subresource,
+    body: PatchBody,
+) -> Result<Written, Status> {
+    let target = Target { served, namespace, name, subresource };
+    if subresource == Subresource::Scale {
+        return scale::patch_scale(writes, context, &target, body).await;
+    }
+    if let PatchBody::Apply { input, force } = body {
+        return apply(writes, context, &target, input, force).await;
+    }
+    writes
+        .change(context, &target, |context, live| {
+            let object = patched(writes.versions(), context, &target, live, &body)?;
             Ok(Changed { object, ownership: Ownership::Note, expected_uid: None })
         })
         .await
-    }
+}
 
-    async fn apply(
-        &self,
-        context: &mut Context,
-        target: &Target<'_>,
-        input: Input,
-        force: bool,
-    ) -> Result<Written, Status> {
-        let served = target.served;
-        let config = input.object;
-        decode::strictness(context, input.strict_errors).map_err(Status::bad_request)?;
-        let namespaced = served.definition.namespaced;
-        let exists = self.storage().get(&target.key()).is_some();
-        if !exists && target.subresource != Subresource::None {
-            return Err(target.not_found());
+async fn apply(
+    writes: &Writes,
+    context: &mut Context,
+    target: &Target<'_>,
+    input: Input,
+    force: bool,
+) -> Result<Written, Status> {
+    let served = target.served;
+    let config = input.object;
+    decode::strictness(context, input.strict_errors).map_err(Status::bad_request)?;
+    let namespaced = served.definition.namespaced;
+    let exists = writes.storage().get(&target.key()).is_some();
+    if !exists && target.subresource != Subresource::None {
+        return Err(target.not_found());
+    }
+    identity::check_applied(&config, &served.api_version(), &served.definition.kind)?;
+    if !exists {
+        let uid = meta::uid(&config);
+        if !uid.is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Status::conflict(served.resource(), target.name, &why));
         }
-        check_applied(&config, &served.api_version(), &served.definition.kind)?;
-        if !exists {
-            let uid = meta::uid(&config);
-            if !uid.is_empty() {
-                let why = format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                );
-                return Err(Status::conflict(served.resource(), target.name, &why));
+        let bare = json!({"apiVersion": served.api_version(), "kind": served.definition.kind});
+        let mut object = loop {
+            let applied = applied(writes.clock(), context, target, &bare, &config, force);
+            if !ownership::convert_missing(writes.versions(), context, served).await? {
+                break applied?;
             }
-            let bare = json!({"apiVersion": served.api_version(), "kind": served.definition.kind});
-            let mut object = loop {
-                let applied = self.applied(context, target, &bare, &config, force);
-                if !self.convert_missing(context, served).await? {
-                    break applied?;
-                }
-            };
-            check_revision(&object)?;
-            if let (false, Some(metadata)) = (context.dry_run, meta::metadata_mut(&mut object)) {
-                metadata.remove("resourceVersion");
-            }
-            identity::identify(namespaced, target.namespace, target.name, &mut object)?;
-            self.finish(context, served, &mut object)?;
-            match self.create_object(context, *target, object, Ownership::Applied).await {
-                // Another client has created the object in the meantime, so it is updated.
-                Err(status) if status.reason == "AlreadyExists" => {}
-                answer => return answer,
-            }
+        };
+        check_revision(&object)?;
+        if let (false, Some(metadata)) = (context.dry_run, meta::metadata_mut(&mut object)) {
+            metadata.remove("resourceVersion");
         }
-        self.change(context, target, |context, live| {
-            let mut object = self.applied(context, target, live, &config, force)?;
+        identity::identify(namespaced, target.namespace, target.name, &mut object)?;
+        finish(context, served, &mut object)?;
+        match create::create_object(writes, context, *target, object, Ownership::Applied).await {
+            // Another client has created the object in the meantime, so it is updated.
+            Err(status) if status.reason == "AlreadyExists" => {}
+            answer => return answer,
+        }
+    }
+    writes
+        .change(context, target, |context, live| {
+            let mut object = applied(writes.clock(), context, target, live, &config, force)?;
             identity::identify(namespaced, target.namespace, target.name, &mut object)?;
-            self.finish(context, served, &mut object)?;
+            finish(context, served, &mut object)?;
             Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
         })
         .await
-    }
+}
 
-    fn applied(
-        &self,
-        context: &Context,
-        target: &Target<'_>,
-        live: &Value,
-        config: &Value,
-        force: bool,
-    ) -> Result<Value, Status> {
-        ownership::as_writer(self, context, target, |writer| apply::apply(live, config, force, writer))
-    }
+fn applied(
+    clock: &Clock,
+    context: &Context,
+    target: &Target<'_>,
+    live: &Value,
+    config: &Value,
+    force: bool,
+) -> Result<Value, Status> {
+    ownership::as_writer(clock, context, target, |writer| apply::apply(live, config, force, writer))
+}
 
-    /// Decodes an applied object and sets defaults. The applying manager does not own the defaults.
-    fn finish(&self, context: &mut Context, served: &Served, object: &mut Value) -> Result<(), Status> {
-        if served.definition.built_in {
-            let unknown =
-                decode::shape(served, object).map_err(|problem| decode::refused(served, &problem))?;
-            decode::strictness(context, unknown).map_err(|problem| decode::refused(served, &problem))?;
-        } else {
-            // Validation refuses null in an applied configuration; in other bodies, null is dropped.
-            let filled = decode::fill(&served.version.schema, object);
-            filled.map_err(|problem| decode::refused(served, &problem))?;
-            served.strategy().normalize(object);
+/// Decodes an applied object and sets defaults. The applying manager does not own the defaults.
+fn finish(context: &mut Context, served: &Served, object: &mut Value) -> Result<(), Status> {
+    if served.definition.built_in {
+        let unknown = decode::shape(served, object).map_err(|problem| decode::refused(served, &problem))?;
+        decode::strictness(context, unknown).map_err(|problem| decode::refused(served, &problem))?;
+    } else {
+        // Validation refuses null in an applied configuration; in other bodies, null is dropped.
+        let filled = decode::fill(&served.version.schema, object);
+        filled.map_err(|problem| decode::refused(served, &problem))?;
+        served.strategy().normalize(object);
+    }
+    context.warnings.extend(metadata::dedup_owners(object));
+    Ok(())
+}
+
+/// Returns `live` after the patch, decoded like any body.
+fn patched(
+    versions: &Versions,
+    context: &mut Context,
+    target: &Target<'_>,
+    live: &Value,
+    body: &PatchBody,
+) -> Result<Value, Status> {
+    let served = target.served;
+    let patch::Patched { mut object, problems } = patched_json(served, live, body)?;
+    if !served.definition.built_in && context.field_validation != FieldValidation::Ignore {
+        let unknown = unknown_version(served, &object);
+        decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
+    }
+    check_kind(versions, served, &object)?;
+    let checked = decode::shape(served, &mut object).and_then(|unknown| {
+        let problems = problems.into_iter().chain(unknown).collect();
+        decode::strictness(context, problems)
+    });
+    if let Err(problem) = checked {
+        if let PatchBody::Strategic(text) = body {
+            return Err(patch::unfit_strategic(text, &problem));
         }
-        context.warnings.extend(metadata::dedup_owners(object));
-        Ok(())
+        // The message shows the object before unknown fields were removed.
+        return Err(unfit(served, &patched_json(served, live, body)?.object, &problem));
     }
+    identity::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
+    context.warnings.extend(metadata::dedup_owners(&mut object));
+    Ok(object)
+}
 
-    /// Returns `live` after the patch, decoded like any body.
-    fn patched(
-        &self,
-        context: &mut Context,
-        target: &Target<'_>,
-        live: &Value,
-        body: &PatchBody,
-    ) -> Result<Value, Status> {
-        let served = target.served;
-        let patch::Patched { mut object, problems } = patch(served, live, body)?;
-        if !served.definition.built_in && context.field_validation != FieldValidation::Ignore {
-            let unknown = unknown_version(served, &object);
-            decode::strictness(context, unknown).map_err(|problem| unfit(served, &object, &problem))?;
-        }
-        self.check_kind(served, &object)?;
-        let checked = decode::shape(served, &mut object).and_then(|unknown| {
-            let problems = problems.into_iter().chain(unknown).collect();
-            decode::strictness(context, problems)
-        });
-        if let Err(problem) = checked {
-            if let PatchBody::Strategic(text) = body {
-                return Err(patch::unfit_strategic(text, &problem));
-            }
-            // The message shows the object before unknown fields were removed.
-            return Err(unfit(served, &patch(served, live, body)?.object, &problem));
-        }
-        identity::identify(served.definition.namespaced, target.namespace, target.name, &mut object)?;
-        context.warnings.extend(metadata::dedup_owners(&mut object));
-        Ok(object)
-    }
-
-    /// Refuses a patch that changes `kind` or `apiVersion`.
-    fn check_kind(&self, served: &Served, object: &Value) -> Result<(), Status> {
-        let definition = &served.definition;
-        let (kind, api_version) = (meta::kind(object), meta::api_version(object));
-        let wanted = served.api_version();
-        if definition.built_in {
-            if api_version != wanted || kind != definition.kind {
-                let problem = match self.other_kind(api_version, kind) {
-                    // Like in Go, the object is decoded as the kind that it names before the wrong kind is reported.
-                    Some(other) => match decode::shape(&other, &mut object.clone()) {
-                        Err(problem) => problem,
-                        Ok(_) => format!(
-                            "converting ({}.{kind}) to (core.{}): unknown conversion",
-                            other.version.name, definition.kind
-                        ),
-                    },
-                    None => format!(
-                        "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+/// Refuses a patch that changes `kind` or `apiVersion`.
+fn check_kind(versions: &Versions, served: &Served, object: &Value) -> Result<(), Status> {
+    let definition = &served.definition;
+    let (kind, api_version) = (meta::kind(object), meta::api_version(object));
+    let wanted = served.api_version();
+    if definition.built_in {
+        if api_version != wanted || kind != definition.kind {
+            let problem = match other_kind(versions, api_version, kind) {
+                // Like in Go, the object is decoded as the kind that it names before the wrong kind is reported.
+                Some(other) => match decode::shape(&other, &mut object.clone()) {
+                    Err(problem) => problem,
+                    Ok(_) => format!(
+                        "converting ({}.{kind}) to (core.{}): unknown conversion",
+                        other.version.name, definition.kind
                     ),
-                };
-                return Err(unfit(served, object, &problem));
-            }
-            return Ok(());
+                },
+                None => format!(
+                    "no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"pkg/runtime/scheme.go:111\""
+                ),
+            };
+            return Err(unfit(served, object, &problem));
         }
-        let mut errors = Vec::new();
-        if kind != definition.kind {
-            let detail = format!("must be {}", definition.kind);
-            errors.push(FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), detail));
-        }
-        if api_version != wanted {
-            let detail = format!("must be {wanted}");
-            errors.push(FieldError::new(FieldErrorKind::Invalid, "apiVersion", &api_version.into(), detail));
-        }
-        if errors.is_empty() {
-            return Ok(());
-        }
-        if kind.is_empty() {
-            return Err(unfit(served, object, &format!("Object 'Kind' is missing in '{object}'")));
-        }
-        let (group, _) = meta::group_version(api_version);
-        Err(Status::invalid(group, kind, meta::name(object), &errors))
+        return Ok(());
     }
+    let mut errors = Vec::new();
+    if kind != definition.kind {
+        let detail = format!("must be {}", definition.kind);
+        errors.push(FieldError::new(FieldErrorKind::Invalid, "kind", &kind.into(), detail));
+    }
+    if api_version != wanted {
+        let detail = format!("must be {wanted}");
+        errors.push(FieldError::new(FieldErrorKind::Invalid, "apiVersion", &api_version.into(), detail));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    if kind.is_empty() {
+        return Err(unfit(served, object, &format!("Object 'Kind' is missing in '{object}'")));
+    }
+    let (group, _) = meta::group_version(api_version);
+    Err(Status::invalid(group, kind, meta::name(object), &errors))
+}
 
-    /// Returns the built-in kind with the given version and kind.
-    fn other_kind(&self, api_version: &str, kind: &str) -> Option<Served> {
-        let (group, version) = meta::group_version(api_version);
-        let definitions = self.definitions();
-        let definition = definitions.by_kind(group, kind).filter(|definition| definition.built_in)?;
-        definitions.served(group, version, &definition.plural)
-    }
+/// Returns the built-in kind with the given version and kind.
+fn other_kind(versions: &Versions, api_version: &str, kind: &str) -> Option<Served> {
+    let (group, version) = meta::group_version(api_version);
+    let definitions = versions.definitions();
+    let definition = definitions.by_kind(group, kind).filter(|definition| definition.built_in)?;
+    definitions.served(group, version, &definition.plural)
 }
 
 /// Validates the `resourceVersion` of an object that does not exist: there is nothing to compare it with, but it must
@@ -217,19 +217,7 @@ fn check_revision(object: &Value) -> Result<(), Status> {
     Err(Status::new(500, "", format!("strconv.ParseUint: parsing \"{given}\": invalid syntax")))
 }
 
-/// Checks that an applied configuration names the right version and kind.
-pub(crate) fn check_applied(config: &Value, api_version: &str, kind: &str) -> Result<(), Status> {
-    let given = (meta::api_version(config), meta::kind(config));
-    if given == (api_version, kind) {
-        return Ok(());
-    }
-    // Like in Go, a malformed version is read as empty, and then the kind is ignored.
-    let (version, kind) = if given.0.matches('/').count() > 1 { ("", "") } else { given };
-    let (group, version) = meta::group_version(version);
-    Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
-}
-
-fn patch(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patched, Status> {
+fn patched_json(served: &Served, live: &Value, body: &PatchBody) -> Result<patch::Patched, Status> {
     match body {
         PatchBody::Json(text) => patch::json_patch(live, text),
         PatchBody::Merge(text) => patch::merge_patch(live, text),

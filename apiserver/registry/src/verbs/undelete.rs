@@ -7,75 +7,70 @@ use serde_json::Value;
 
 use super::delete::{FOREGROUND, ORPHAN};
 use super::preconditions::check_preconditions;
-use crate::admission::reader::Reader;
 use crate::admission::review::Operation;
 use crate::context::{Context, Preconditions};
-use crate::registry::Registry;
 use crate::response::Written;
 use crate::target::Target;
 use crate::versions::definitions::Served;
 use crate::versions::fields;
+use crate::versions::reader::Reader;
 use crate::write::changed::Failure;
+use crate::write::writes::Writes;
 
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
 
-impl Registry {
-    /// Takes back the deletion of an object that its finalizers still hold, if `check` allows it for the stored object. The result is
-    /// stored only if the object is unchanged since that check. Admission sees an update. The generation rises, as it does for a deletion.
-    ///
-    /// # Errors
-    /// 404; 409 for preconditions, or if the object is not being deleted; those of `check` and of admission.
-    pub async fn undelete(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        (namespace, name): (&str, &str),
-        preconditions: &Preconditions,
-        check: impl Fn(&Value, &Reader<'_>) -> Result<(), Status>,
-    ) -> Result<Written, Status> {
-        let target = Target { served, namespace, name, subresource: Subresource::None };
-        for _ in 0..ATTEMPTS {
-            match self.try_undelete(context, &target, preconditions, &check).await {
-                Ok(written) => return Ok(written),
-                Err(Failure::Refused(status)) => return Err(status),
-                Err(Failure::Raced) => {}
-            }
+/// Takes back the deletion of an object that its finalizers still hold, if `check` allows it for the stored object. The result is
+/// stored only if the object is unchanged since that check. Admission sees an update. The generation rises, as it does for a deletion.
+pub(crate) async fn undelete(
+    writes: &Writes,
+    context: &mut Context,
+    served: &Served,
+    (namespace, name): (&str, &str),
+    preconditions: &Preconditions,
+    check: impl Fn(&Value, &Reader<'_>) -> Result<(), Status>,
+) -> Result<Written, Status> {
+    let target = Target { served, namespace, name, subresource: Subresource::None };
+    for _ in 0..ATTEMPTS {
+        match try_undelete(writes, context, &target, preconditions, &check).await {
+            Ok(written) => return Ok(written),
+            Err(Failure::Refused(status)) => return Err(status),
+            Err(Failure::Raced) => {}
         }
-        Err(target.modified())
     }
+    Err(target.modified())
+}
 
-    async fn try_undelete(
-        &self,
-        context: &mut Context,
-        target: &Target<'_>,
-        preconditions: &Preconditions,
-        check: &impl Fn(&Value, &Reader<'_>) -> Result<(), Status>,
-    ) -> Result<Written, Failure> {
-        let served = target.served;
-        let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
-        let live = self.read(served, &entry).await?;
-        check_preconditions(target, &live, preconditions)?;
-        if !meta::is_deleting(&live) {
-            return Err(Status::conflict(served.resource(), target.name, "it is not being deleted").into());
-        }
-        check(&live, &self.reader())?;
-        let mut object = live.clone();
-        unmark(&mut object);
-        self.admit(context, target, Operation::Update, Some(&live), &object).await?;
-        let stored = self.to_storage(served, object).await?;
-        let document = fields::document(served, &stored);
-        if context.dry_run {
-            let object = self.show_unstored(served, document.at(entry.revision)).await?;
-            return Ok(Written { object, created: false });
-        }
-        let holds = served.holds(&target.key(), entry.revision);
-        let entry =
-            self.storage().put(&target.key(), Some(entry.revision), document).await.map_err(Failure::from)?;
-        served.prove(&target.key(), entry.revision, holds);
-        self.wrote(served, &entry).await;
-        Ok(Written { object: self.show_written(served, stored, &entry).await?, created: false })
+async fn try_undelete(
+    writes: &Writes,
+    context: &mut Context,
+    target: &Target<'_>,
+    preconditions: &Preconditions,
+    check: &impl Fn(&Value, &Reader<'_>) -> Result<(), Status>,
+) -> Result<Written, Failure> {
+    let served = target.served;
+    let entry = writes.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
+    let live = writes.versions().read(served, &entry).await?;
+    check_preconditions(target, &live, preconditions)?;
+    if !meta::is_deleting(&live) {
+        return Err(Status::conflict(served.resource(), target.name, "it is not being deleted").into());
     }
+    check(&live, &writes.versions().reader())?;
+    let mut object = live.clone();
+    unmark(&mut object);
+    writes.admission().validate(context, target, Operation::Update, Some(&live), &object).await?;
+    let stored = writes.versions().to_storage(served, object).await?;
+    let document = fields::document(served, &stored);
+    if context.dry_run {
+        let object = writes.versions().show_unstored(served, document.at(entry.revision)).await?;
+        return Ok(Written { object, created: false });
+    }
+    let holds = served.holds(&target.key(), entry.revision);
+    let entry =
+        writes.storage().put(&target.key(), Some(entry.revision), document).await.map_err(Failure::from)?;
+    served.prove(&target.key(), entry.revision, holds);
+    writes.wrote(served, &entry).await;
+    Ok(Written { object: writes.versions().show_written(served, stored, &entry).await?, created: false })
 }
 
 /// Removes what a deletion has recorded in the object, with the finalizers of the garbage collector.

@@ -8,17 +8,18 @@ use machinery::status::Status;
 use serde_json::json;
 use store::{Event, EventKind, Stored, WatchEnd, Watcher};
 
+use super::list::wait_for;
 use super::read_options::{invalid_options, unparsable};
 use super::select::Selection;
 use crate::aside::Aside;
 use crate::context::{Context, WatchOptions};
 use crate::limits::{OBJECT_WORK_BYTES, YIELD_BYTES};
-use crate::registry::Registry;
 use crate::response::{EventType, WatchEvent};
 use crate::storage::document;
-use crate::storage::entries::Gone;
+use crate::storage::entries::{Gone, Storage};
 use crate::storage::keys;
 use crate::versions::convert::View;
+use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
 
 /// A running watch. It ends when it is dropped.
@@ -52,110 +53,108 @@ pub(crate) struct WatchState {
     change: Option<Arc<Event>>,
     /// Only changes after this revision are returned. It can be in the future.
     after: u64,
-    /// The registry, for conversions.
-    registry: Registry,
+    versions: Arc<Versions>,
     aside: Aside,
 }
 
-impl Registry {
-    /// Starts a watch. If the start revision is too old, the first event is an [`EventType::Error`], like on a real API
-    /// server. If it is in the future, the watch returns the changes after it. Initial events at a future revision are
-    /// waited for; after a timeout, an error event follows.
-    ///
-    /// # Errors
-    /// 400 and 422 for malformed options, 500 for a malformed revision or if the store has stopped.
-    pub async fn watch(
-        &self,
-        context: &mut Context,
-        served: &Served,
-        namespace: &str,
-        options: &WatchOptions,
-    ) -> Result<Watch, Status> {
-        let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
-        check_options(options)?;
-        selection.check_fields()?;
-        let text = options.resource_version.as_str();
-        let asked: u64 = match text {
-            "" => 0,
-            text => text.parse().map_err(|_| Status::new(500, "", unparsable(text)))?,
-        };
-        let prefix = keys::namespace(&served.definition, namespace);
-        let mut state = WatchState {
-            served: served.clone(),
-            selection,
-            pending: VecDeque::new(),
-            changes: None,
-            change: None,
-            after: 0,
-            registry: self.clone(),
-            aside: context.aside.clone(),
-        };
-        // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
-        let initial = options.send_initial_events.unwrap_or(asked == 0);
-        let start = if initial {
-            if let Err(status) = self.wait_for(asked).await {
-                state.pending.push_back(WatchEvent::from(&status));
-                return Ok(Watch { inner: state });
-            }
-            let all = self.storage().count(&prefix) * OBJECT_WORK_BYTES;
-            context.aside.perform(all, self.initial(&mut state, &prefix, options)).await??
-        } else {
-            state.after = asked;
-            asked
-        };
-        let now = self.storage().revision();
-        let start = if start == 0 { now } else { start.min(now) };
-        match self.storage().watch(&prefix, start) {
-            Ok(changes) => state.changes = Some(changes),
-            // This must not be an expired revision: the client would list and watch again, which does not help if the
-            // store has failed.
-            Err(Gone::Failed(status)) => return Err(status),
-            Err(Gone::Expired) => {
-                let oldest = self.storage().oldest();
-                let status = Status::expired(format!("too old resource version: {start} ({oldest})"));
-                state.pending.push_back(WatchEvent::from(&status));
-            }
+/// Starts a watch. If the start revision is too old, the first event is an [`EventType::Error`], like on a real API
+/// server. If it is in the future, the watch returns the changes after it. Initial events at a future revision are
+/// waited for; after a timeout, an error event follows.
+///
+/// # Errors
+/// 400 and 422 for malformed options, 500 for a malformed revision or if the store has stopped.
+pub(crate) async fn watch(
+    storage: &Storage,
+    versions: &Arc<Versions>,
+    context: &mut Context,
+    served: &Served,
+    namespace: &str,
+    options: &WatchOptions,
+) -> Result<Watch, Status> {
+    let selection = Selection::parse(served, &options.label_selector, &options.field_selector)?;
+    check_options(options)?;
+    selection.check_fields()?;
+    let text = options.resource_version.as_str();
+    let asked: u64 = match text {
+        "" => 0,
+        text => text.parse().map_err(|_| Status::new(500, "", unparsable(text)))?,
+    };
+    let prefix = keys::namespace(&served.definition, namespace);
+    let mut state = WatchState {
+        served: served.clone(),
+        selection,
+        pending: VecDeque::new(),
+        changes: None,
+        change: None,
+        after: 0,
+        versions: versions.clone(),
+        aside: context.aside.clone(),
+    };
+    // Without a revision, a watch starts with the current objects, unless the client requests otherwise.
+    let initial = options.send_initial_events.unwrap_or(asked == 0);
+    let start = if initial {
+        if let Err(status) = wait_for(storage, asked).await {
+            state.pending.push_back(WatchEvent::from(&status));
+            return Ok(Watch { inner: state });
         }
-        Ok(Watch { inner: state })
+        let all = storage.count(&prefix) * OBJECT_WORK_BYTES;
+        context.aside.perform(all, queue_current(storage, &mut state, &prefix, options)).await??
+    } else {
+        state.after = asked;
+        asked
+    };
+    let now = storage.revision();
+    let start = if start == 0 { now } else { start.min(now) };
+    match storage.watch(&prefix, start) {
+        Ok(changes) => state.changes = Some(changes),
+        // This must not be an expired revision: the client would list and watch again, which does not help if the
+        // store has failed.
+        Err(Gone::Failed(status)) => return Err(status),
+        Err(Gone::Expired) => {
+            let oldest = storage.oldest();
+            let status = Status::expired(format!("too old resource version: {start} ({oldest})"));
+            state.pending.push_back(WatchEvent::from(&status));
+        }
     }
+    Ok(Watch { inner: state })
+}
 
-    /// Queues the current objects as events, and returns their revision.
-    async fn initial(
-        &self,
-        state: &mut WatchState,
-        prefix: &str,
-        options: &WatchOptions,
-    ) -> Result<u64, Status> {
-        let (entries, revision) = self.storage().range(prefix);
-        let aside = state.aside.clone();
-        aside.perform(state.selection.work_on(&entries), self.added(state, &entries)).await??;
-        if options.send_initial_events != Some(false) && options.bookmarks {
-            state.pending.push_back(bookmark(&state.served, revision, true));
-        }
-        // If the client did not request the first bookmark explicitly, kube-apiserver sends a second one at once.
-        if options.send_initial_events.is_none() && options.bookmarks {
-            state.pending.push_back(bookmark(&state.served, revision, false));
-        }
-        Ok(revision)
+/// Queues the current objects as events, and returns their revision.
+async fn queue_current(
+    storage: &Storage,
+    state: &mut WatchState,
+    prefix: &str,
+    options: &WatchOptions,
+) -> Result<u64, Status> {
+    let (entries, revision) = storage.range(prefix);
+    let aside = state.aside.clone();
+    aside.perform(state.selection.work_on(&entries), queue_selected(state, &entries)).await??;
+    if options.send_initial_events != Some(false) && options.bookmarks {
+        state.pending.push_back(bookmark(&state.served, revision, true));
     }
+    // If the client did not request the first bookmark explicitly, kube-apiserver sends a second one at once.
+    if options.send_initial_events.is_none() && options.bookmarks {
+        state.pending.push_back(bookmark(&state.served, revision, false));
+    }
+    Ok(revision)
+}
 
-    /// Queues the objects that are selected as events.
-    async fn added(&self, state: &mut WatchState, entries: &[Arc<Stored>]) -> Result<(), Status> {
-        let view = self.list_view(&state.served, entries).await?;
-        let mut work = 0;
-        for stored in entries {
-            work += state.selection.work(stored);
-            if work >= YIELD_BYTES {
-                work = 0;
-                tokio::task::yield_now().await;
-            }
-            if state.selection.matches(&view, stored) {
-                let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
-                state.pending.push_back(WatchEvent { kind: EventType::Added, object });
-            }
+/// Queues the objects that are selected as events.
+async fn queue_selected(state: &mut WatchState, entries: &[Arc<Stored>]) -> Result<(), Status> {
+    let view = state.versions.list_view(&state.served, entries).await?;
+    let mut work = 0;
+    for stored in entries {
+        work += state.selection.work(stored);
+        if work >= YIELD_BYTES {
+            work = 0;
+            tokio::task::yield_now().await;
         }
-        Ok(())
+        if state.selection.matches(&view, stored) {
+            let object = view.text(&state.served, &stored.value, stored.mod_revision.0);
+            state.pending.push_back(WatchEvent { kind: EventType::Added, object });
+        }
     }
+    Ok(())
 }
 
 impl WatchState {
@@ -170,7 +169,7 @@ impl WatchState {
                     biased;
                     next = self.changes.as_mut()?.next() => next,
                     // The client watches the new definition.
-                    () = self.registry.replaced(&self.served) => {
+                    () = self.versions.replaced(&self.served) => {
                         self.changes = None;
                         return None;
                     }
@@ -210,7 +209,7 @@ impl WatchState {
     async fn convert(&self, change: &Event) -> Result<Option<WatchEvent>, Status> {
         let versions = change.prev.iter().chain([&change.object]);
         let texts = versions.map(|stored| (&stored.value, stored.mod_revision.0));
-        let view = self.registry.view(&self.served, texts).await?;
+        let view = self.versions.view(&self.served, texts).await?;
         Ok(self.event(change, &view))
     }
 

@@ -10,7 +10,7 @@ use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Map, Value, json};
 
-use crate::registry::Registry;
+use crate::webhook::call::Webhooks;
 
 /// Timeout of one review.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -18,12 +18,12 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of objects in one review.
 const BATCH: usize = 200;
 
-impl Registry {
+impl Webhooks<'_> {
     /// Lets the webhook convert objects of one kind to `api_version`. All of them must be in another version.
     ///
     /// # Errors
     /// 500 with the message of kube-apiserver: `conversion webhook for … failed: …`.
-    pub(crate) async fn convert_by_webhook(
+    pub(crate) async fn convert(
         &self,
         conversion: &Conversion,
         objects: Vec<Value>,
@@ -57,15 +57,14 @@ impl Registry {
         api_version: &str,
     ) -> Result<Vec<Value>, String> {
         let client = conversion.client.as_ref().ok_or("its clientConfig is invalid")?;
-        let uid = self.0.random.uid();
+        let uid = self.new_uid();
         let review_version = format!("apiextensions.k8s.io/{}", conversion.review);
         let request = json!({
             "kind": "ConversionReview",
             "apiVersion": review_version,
             "request": {"uid": uid, "desiredAPIVersion": api_version, "objects": objects},
         });
-        let mut answer =
-            self.call_webhook(client, TIMEOUT, &request).await.map_err(|error| error.to_string())?;
+        let mut answer = self.call(client, TIMEOUT, &request).await.map_err(|error| error.to_string())?;
         let (kind, version) = (meta::kind(&answer), meta::api_version(&answer));
         // For `v1beta1`, kube-apiserver checks neither the kind and version of the answer nor its UID.
         let strict = conversion.review == "v1";

@@ -1,7 +1,7 @@
 //! Conversion between the storage version and the requested version.
 //!
 //! Without a webhook, conversion is synchronous ([`text`], [`value`]). Objects that a webhook has to convert are
-//! converted beforehand ([`Registry::view`]).
+//! converted beforehand ([`Versions::view`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use serde_json::Value;
 use store::Stored;
 
 use super::converted::Shown;
+use super::current::Versions;
 use super::definitions::Served;
-use crate::registry::Registry;
 use crate::storage::document;
 use crate::storage::entries::Entry;
 use crate::storage::keys;
@@ -29,7 +29,7 @@ use crate::write::decode;
 pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
     served.version.name == served.definition.storage_version
         && keys::home(&served.definition).0 == served.definition.group
-        && (served.definition.built_in || revision > served.resource.changed_at)
+        && (served.definition.built_in || revision > served.changed_at())
 }
 
 /// The revision of an object that is not stored.
@@ -41,7 +41,7 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
         return stored.clone();
     }
     // Definitions of built-in kinds are shared by the servers of a process, whose objects have the same revisions.
-    let cache = Some(&served.resource.converted);
+    let cache = Some(served.converted());
     let cache = cache.filter(|_| !served.definition.built_in && revision != UNSTORED);
     if let Some(kept) = cache.and_then(|cache| cache.get(revision, &served.version.name)) {
         return kept.text.clone();
@@ -64,7 +64,7 @@ pub(crate) fn value(served: &Served, stored: &[u8], revision: u64) -> Option<Val
 /// Returns the number of bytes that have to be converted before clients of `served` get an object of `bytes` bytes.
 pub(crate) fn work(served: &Served, revision: u64, bytes: usize) -> usize {
     let is_there = || {
-        let converted = &served.resource.converted;
+        let converted = served.converted();
         !served.definition.built_in && converted.get(revision, &served.version.name).is_some()
     };
     if as_stored(served, revision) || is_there() { 0 } else { bytes }
@@ -147,7 +147,7 @@ pub(crate) fn check_version(served: &Served, entry: &Entry) -> Result<(), Status
     Err(Status::generic(why))
 }
 
-impl Registry {
+impl Versions {
     /// Prepares stored objects for clients of `served`. Calls the webhook once for all of them.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Registry {
         let wanted = served.api_version();
         let (mut asked, mut objects) = (Vec::new(), Vec::new());
         for (text, revision) in stored.filter(|(_, revision)| !as_stored(served, *revision)) {
-            if let Some(kept) = served.resource.converted.get(revision, &served.version.name) {
+            if let Some(kept) = served.converted().get(revision, &served.version.name) {
                 view.0.insert(revision, kept);
                 continue;
             }
@@ -173,10 +173,10 @@ impl Registry {
                 objects.push(object);
             }
         }
-        let converted = self.convert_by_webhook(&conversion, objects, &wanted).await?;
+        let converted = self.webhooks().convert(&conversion, objects, &wanted).await?;
         for (revision, object) in asked.into_iter().zip(converted) {
             let text = document::text(&in_version(&served.definition, &served.version, object));
-            view.0.insert(revision, served.resource.converted.add(revision, &served.version.name, text));
+            view.0.insert(revision, served.converted().add(revision, &served.version.name, text));
         }
         Ok(view)
     }
@@ -209,7 +209,7 @@ impl Registry {
         };
         metadata.insert("resourceVersion".to_owned(), entry.revision.to_string().into());
         let text = document::text(&in_version(definition, &served.version, object));
-        served.resource.converted.add(entry.revision, &served.version.name, text.clone());
+        served.converted().add(entry.revision, &served.version.name, text.clone());
         Ok(text)
     }
 
@@ -241,7 +241,7 @@ impl Registry {
         if let Some(conversion) = &definition.conversion
             && meta::api_version(&object) != wanted
         {
-            let converted = self.convert_by_webhook(conversion, vec![object], &wanted).await?;
+            let converted = self.webhooks().convert(conversion, vec![object], &wanted).await?;
             object = converted.into_iter().next().ok_or_else(no_json)?;
         }
         Ok(in_version(definition, version, object))
@@ -278,7 +278,7 @@ impl Registry {
         }
         let stored_as = definition.api_version(&definition.storage_version);
         if let Some(conversion) = &definition.conversion {
-            let converted = self.convert_by_webhook(conversion, vec![object], &stored_as).await?;
+            let converted = self.webhooks().convert(conversion, vec![object], &stored_as).await?;
             object = converted.into_iter().next().ok_or_else(no_json)?;
         } else {
             object = definition.converted(object, &definition.storage_version);

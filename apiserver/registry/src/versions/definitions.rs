@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kinds::definition::{Definition, Version};
 use kinds::strategy::Strategy;
+use machinery::meta;
 use machinery::status::GroupResource;
 use parking_lot::Mutex;
+use serde_json::Value;
 
 use super::converted::Converted;
 
@@ -18,25 +20,25 @@ pub struct Served {
     pub definition: Arc<Definition>,
     /// The version of the request.
     pub version: Arc<Version>,
-    pub(crate) resource: Arc<Resource>,
+    pub(super) resource: Arc<Resource>,
 }
 
 /// A resource and the state that the registry keeps for it.
-pub(crate) struct Resource {
-    pub(crate) definition: Arc<Definition>,
-    pub(crate) strategy: Arc<dyn Strategy>,
+pub(super) struct Resource {
+    definition: Arc<Definition>,
+    strategy: Arc<dyn Strategy>,
     /// Objects that were written at or before this revision may lack defaults of the current schema.
-    pub(crate) changed_at: u64,
+    changed_at: u64,
     /// Objects that satisfy all rules of one version: by key, the revision of the object and the version. Empty for built-in kinds, which
     /// several registries share.
     proven: Mutex<BTreeMap<String, (u64, Arc<Version>)>>,
     /// Objects that were converted to other versions.
-    pub(crate) converted: Converted,
+    converted: Converted,
     /// The UID of the CustomResourceDefinition; empty for a built-in kind. A definition that is deleted and created again is another one,
     /// although its group and plural are the same.
-    pub(crate) uid: String,
+    uid: String,
     /// Whether the definition is being deleted, so that objects cannot be created.
-    pub(crate) terminating: AtomicBool,
+    terminating: AtomicBool,
     /// A hash that changes with each change of the definition's spec or accepted names.
     shape: u64,
 }
@@ -51,6 +53,16 @@ pub(crate) struct Origin {
     pub(crate) terminating: bool,
     /// A hash that changes with each change of its spec or accepted names.
     pub(crate) shape: u64,
+}
+
+impl Origin {
+    /// Describes a stored definition. Its hash contains the UID, so a definition that is deleted and created again gets another one.
+    pub(crate) fn of(crd: &Value, revision: u64) -> Self {
+        let uid = meta::uid(crd).to_owned();
+        let said = [uid.clone(), crd["spec"].to_string(), crd["status"]["acceptedNames"].to_string()];
+        let shape = machinery::hash::fnv1a_64(said.join("\n").as_bytes());
+        Self { uid, revision, terminating: meta::is_deleting(crd), shape }
+    }
 }
 
 impl Served {
@@ -88,6 +100,21 @@ impl Served {
     pub(crate) fn is_current(&self, definitions: &Definitions) -> bool {
         let now = definitions.resource(&self.definition.group, &self.definition.plural);
         now.is_some_and(|now| now.shape == self.resource.shape)
+    }
+
+    /// Returns the UID of the CustomResourceDefinition; empty for a built-in kind.
+    pub(crate) fn uid(&self) -> &str {
+        &self.resource.uid
+    }
+
+    /// Returns the revision up to which objects that were written may lack defaults of the current schema: that of the definition.
+    pub(crate) fn changed_at(&self) -> u64 {
+        self.resource.changed_at
+    }
+
+    /// Returns the cache of the objects that were converted to other versions.
+    pub(super) fn converted(&self) -> &Converted {
+        &self.resource.converted
     }
 
     pub(crate) fn strategy(&self) -> &dyn Strategy {

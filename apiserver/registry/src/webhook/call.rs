@@ -3,20 +3,39 @@
 use std::time::Duration;
 
 use kinds::definition::{WebhookClientConfig, WebhookTarget};
+use machinery::random::Random;
 use serde_json::Value;
 
-use super::caller::{WebhookError, WebhookRequest, WebhookResponse};
-use crate::registry::Registry;
+use super::caller::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
+use super::services;
+use crate::versions::reader::Reader;
 
 /// Maximum number of bytes of a response that an error message quotes.
 const QUOTED: usize = 2048;
 
-impl Registry {
+/// Calls webhooks, also those that are Services.
+pub(crate) struct Webhooks<'a> {
+    caller: Option<&'a dyn WebhookCaller>,
+    random: &'a Random,
+    /// Finds the addresses of Services.
+    reader: Reader<'a>,
+}
+
+impl<'a> Webhooks<'a> {
+    pub(crate) fn new(caller: Option<&'a dyn WebhookCaller>, random: &'a Random, reader: Reader<'a>) -> Self {
+        Self { caller, random, reader }
+    }
+
+    /// Returns the UID of another review, which the answer of the webhook must have, too.
+    pub(crate) fn new_uid(&self) -> String {
+        self.random.uid()
+    }
+
     /// Posts `body` to a webhook and returns the JSON of the response.
     ///
     /// # Errors
     /// With the messages of client-go: `Post "https://…": …` if there is no response, else according to the response.
-    pub(crate) async fn call_webhook(
+    pub(crate) async fn call(
         &self,
         config: &WebhookClientConfig,
         timeout: Duration,
@@ -24,12 +43,11 @@ impl Registry {
     ) -> Result<Value, WebhookError> {
         let url = config.url(timeout);
         let failed = |why: String| WebhookError(format!("Post {url:?}: {why}"));
-        let caller = self.0.options.webhooks.as_ref();
-        let caller = caller.ok_or_else(|| failed("this server calls no webhooks".to_owned()))?;
+        let caller = self.caller.ok_or_else(|| failed("this server calls no webhooks".to_owned()))?;
         let address = match &config.target {
             WebhookTarget::Url(_) => None,
             WebhookTarget::Service { namespace, name, port, .. } => {
-                Some(self.resolve_service(namespace, name, *port).map_err(failed)?)
+                Some(services::address(self.reader, namespace, name, *port).map_err(failed)?)
             }
         };
         let request = WebhookRequest {

@@ -1,6 +1,6 @@
 //! Calls of webhooks: their addresses, the interface to the HTTP client, and the error messages.
 
-mod call;
+pub(crate) mod call;
 pub(crate) mod caller;
 mod services;
 

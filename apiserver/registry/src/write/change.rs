@@ -8,10 +8,11 @@ use machinery::{apply, meta};
 use serde_json::{Map, Value};
 
 use super::changed::{Changed, Failure, Ownership};
+use super::ownership::{convert_missing, note};
+use super::writes::Writes;
 use super::{identity, metadata, validate};
 use crate::admission::review::Operation;
 use crate::context::Context;
-use crate::registry::Registry;
 use crate::response::Written;
 use crate::storage::entries::Entry;
 use crate::target::Target;
@@ -20,7 +21,7 @@ use crate::versions::{convert, fields};
 /// Maximum number of attempts if the object changes at the same time.
 const ATTEMPTS: usize = 100;
 
-impl Registry {
+impl Writes {
     /// Reads the object, calls `make` to change it, and stores the result. Starts again if another client has written
     /// the object in the meantime.
     pub(crate) async fn change(
@@ -34,9 +35,9 @@ impl Registry {
             context.warnings.truncate(warnings);
             let entry = self.storage().get(&target.key()).ok_or_else(|| target.not_found())?;
             convert::check_version(target.served, &entry)?;
-            let live = self.read(target.served, &entry).await?;
+            let live = self.versions().read(target.served, &entry).await?;
             let changed = make(context, &live);
-            if self.convert_missing(context, target.served).await? {
+            if convert_missing(self.versions(), context, target.served).await? {
                 continue;
             }
             let changed = changed?;
@@ -62,9 +63,9 @@ impl Registry {
         check_uid(target, live, changed.expected_uid.as_deref())?;
         keep_system_fields(&mut object, live);
         if matches!(changed.ownership, Ownership::Note) {
-            object = self.note(context, target, Some(live), object).await?;
+            object = note(self, context, target, Some(live), object).await?;
         }
-        self.mutate(context, target, Operation::Update, Some(live), &mut object).await?;
+        self.admission().mutate(context, target, Operation::Update, Some(live), &mut object).await?;
         // A webhook may have changed anything. Validation refuses another name or UID.
         identity::identify(served.definition.namespaced, target.namespace, "", &mut object)?;
         keep_system_fields(&mut object, live);
@@ -83,20 +84,20 @@ impl Registry {
             context.warnings.extend(metadata::warnings(&object, Some(live)));
         }
         context.warnings.extend(validate::warnings(target, &object, Some(live)));
-        self.admit(context, target, Operation::Update, Some(live), &object).await?;
+        self.admission().validate(context, target, Operation::Update, Some(live), &object).await?;
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
         if !deletes && object == *live && convert::as_stored(served, entry.revision) {
             return Ok(Written { object: entry.value.clone(), created: false });
         }
-        let stored = self.to_storage(served, object).await?;
+        let stored = self.versions().to_storage(served, object).await?;
         let document = fields::document(served, &stored);
         let current = document.at(entry.revision);
         if context.dry_run || (current == entry.value && !deletes) {
             let object = if current == entry.value {
-                self.show(served, &current, entry.revision).await?
+                self.versions().show(served, &current, entry.revision).await?
             } else {
-                self.show_unstored(served, current).await?
+                self.versions().show_unstored(served, current).await?
             };
             return Ok(Written { object, created: false });
         }
@@ -105,13 +106,16 @@ impl Registry {
             removed.map_err(Failure::from)?;
             served.prove(&target.key(), entry.revision, false);
             self.removed(served, target.name, meta::uid(live)).await;
-            return Ok(Written { object: self.show_unstored(served, current).await?, created: false });
+            return Ok(Written {
+                object: self.versions().show_unstored(served, current).await?,
+                created: false,
+            });
         }
         let entry =
             self.storage().put(&target.key(), Some(entry.revision), document).await.map_err(Failure::from)?;
         served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;
-        Ok(Written { object: self.show_written(served, stored, &entry).await?, created: false })
+        Ok(Written { object: self.versions().show_written(served, stored, &entry).await?, created: false })
     }
 }
 

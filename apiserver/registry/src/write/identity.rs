@@ -54,3 +54,15 @@ pub(crate) fn identify(
     }
     Ok(())
 }
+
+/// Checks that an applied configuration names the right version and kind.
+pub(crate) fn check_applied(config: &Value, api_version: &str, kind: &str) -> Result<(), Status> {
+    let given = (meta::api_version(config), meta::kind(config));
+    if given == (api_version, kind) {
+        return Ok(());
+    }
+    // Like in Go, a malformed version is read as empty, and then the kind is ignored.
+    let (version, kind) = if given.0.matches('/').count() > 1 { ("", "") } else { given };
+    let (group, version) = meta::group_version(version);
+    Err(Status::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")))
+}

@@ -3,7 +3,9 @@
 pub(crate) mod change;
 pub(crate) mod changed;
 pub(crate) mod decode;
+mod definition_writes;
 pub(crate) mod identity;
 pub(crate) mod metadata;
 pub(crate) mod ownership;
 pub(crate) mod validate;
+pub(crate) mod writes;

@@ -2,68 +2,73 @@
 
 use kinds::Subresource;
 use kinds::definition::Definition;
-use machinery::apply::{Reset, Versions, Writer};
+use machinery::apply::{Reset, Writer};
+use machinery::clock::Clock;
 use machinery::schema::Schema;
 use machinery::status::Status;
 use machinery::{apply, meta, schema};
 use serde_json::Value;
 
+use super::writes::Writes;
 use crate::context::Context;
-use crate::registry::Registry;
 use crate::target::Target;
 use crate::versions::conversions::Conversions;
+use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
 
 /// Maximum number of conversions for one calculation, as a guard against endless repetition.
 const MOST: usize = 64;
 
-impl Registry {
-    /// Returns `object` with the field ownership after a write over `live` by any verb except apply.
-    ///
-    /// # Errors
-    /// If the conversion webhook fails.
-    pub(crate) async fn note(
-        &self,
-        context: &Context,
-        target: &Target<'_>,
-        live: Option<&Value>,
-        object: Value,
-    ) -> Result<Value, Status> {
-        let noted = |object| as_writer(self, context, target, |writer| apply::update(live, object, writer));
-        if target.served.definition.conversion.is_none() {
-            return Ok(noted(object));
-        }
-        loop {
-            let noted = noted(object.clone());
-            if !self.convert_missing(context, target.served).await? {
-                return Ok(noted);
-            }
+/// Returns `object` with the field ownership after a write over `live` by any verb except apply.
+///
+/// # Errors
+/// If the conversion webhook fails.
+pub(crate) async fn note(
+    writes: &Writes,
+    context: &Context,
+    target: &Target<'_>,
+    live: Option<&Value>,
+    object: Value,
+) -> Result<Value, Status> {
+    let noted =
+        |object| as_writer(writes.clock(), context, target, |writer| apply::update(live, object, writer));
+    if target.served.definition.conversion.is_none() {
+        return Ok(noted(object));
+    }
+    loop {
+        let noted = noted(object.clone());
+        if !convert_missing(writes.versions(), context, target.served).await? {
+            return Ok(noted);
         }
     }
+}
 
-    /// Fetches the conversions that the last calculation of field ownership needed. Returns whether there were any, so
-    /// that the calculation must be repeated.
-    pub(crate) async fn convert_missing(&self, context: &Context, served: &Served) -> Result<bool, Status> {
-        let Some(conversion) = served.definition.conversion.clone() else { return Ok(false) };
-        let missing = std::mem::take(&mut context.conversions.0.lock().missing);
-        let any = !missing.is_empty();
-        if context.conversions.0.lock().done.len() > MOST {
-            return Err(Status::internal("field ownership needs too many conversions"));
-        }
-        for (object, api_version) in missing {
-            let converted = self.convert_by_webhook(&conversion, vec![object.clone()], &api_version).await?;
-            if let Some(converted) = converted.into_iter().next() {
-                context.conversions.0.lock().done.push((object, api_version, converted));
-            }
-        }
-        Ok(any)
+/// Fetches the conversions that the last calculation of field ownership needed. Returns whether there were any, so
+/// that the calculation must be repeated.
+pub(crate) async fn convert_missing(
+    versions: &Versions,
+    context: &Context,
+    served: &Served,
+) -> Result<bool, Status> {
+    let Some(conversion) = served.definition.conversion.clone() else { return Ok(false) };
+    let missing = context.conversions.take_missing();
+    let any = !missing.is_empty();
+    if context.conversions.count() > MOST {
+        return Err(Status::internal("field ownership needs too many conversions"));
     }
+    for (object, api_version) in missing {
+        let converted = versions.webhooks().convert(&conversion, vec![object.clone()], &api_version).await?;
+        if let Some(converted) = converted.into_iter().next() {
+            context.conversions.add(object, api_version, converted);
+        }
+    }
+    Ok(any)
 }
 
 /// All versions of a resource, for field ownership.
 pub(crate) struct AllVersions<'a>(pub(crate) &'a Definition, pub(crate) &'a Conversions);
 
-impl Versions for AllVersions<'_> {
+impl apply::Versions for AllVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Schema> {
         let (group, version) = meta::group_version(api_version);
         (group == self.0.group).then_some(())?;
@@ -124,7 +129,7 @@ fn reset(target: &Target<'_>) -> Reset<'static> {
 
 /// Calls `with` with the [`Writer`] of the request.
 pub(crate) fn as_writer<R>(
-    registry: &Registry,
+    clock: &Clock,
     context: &Context,
     target: &Target<'_>,
     with: impl FnOnce(&Writer<'_>) -> R,
@@ -137,7 +142,7 @@ pub(crate) fn as_writer<R>(
         api_version: &api_version,
         subresource: target.subresource.name(),
         reset: reset(target),
-        now: registry.0.clock.now(),
+        now: clock.now(),
         versions: &versions,
     })
 }

@@ -3,4 +3,4 @@
 mod decode;
 pub(crate) mod validate;
 pub(crate) mod view;
-mod write;
+pub(crate) mod write;

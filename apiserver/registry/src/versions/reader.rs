@@ -1,4 +1,4 @@
-//! Reading other objects, for rules that depend on them.
+//! Reading objects as they are stored, for rules and webhooks that depend on other objects than that of the request.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use kinds::definition::Definition;
 use parking_lot::RwLock;
 use serde_json::Value;
 
+use super::definitions::Definitions;
 use crate::storage::entries::Storage;
 use crate::storage::keys;
-use crate::versions::definitions::Definitions;
 
 /// Reads objects as they are stored, without a request: nobody is asked for permission, because the rules decide, not the user. What
 /// was written at the same time may be missing.
@@ -41,6 +41,27 @@ impl Reader<'_> {
         let definition = self.definition(group, kind)?;
         let (stored, _) = self.storage.range(&keys::namespace(&definition, namespace));
         stored.iter().map(|stored| read(&definition, &stored.value)).collect()
+    }
+
+    /// Returns an object of a resource in the version in which it is stored. Returns `None` if the resource or the object does not exist.
+    pub(crate) fn stored_object(
+        &self,
+        group: &str,
+        plural: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<Value> {
+        let definitions = self.definitions.read().clone();
+        let key = keys::object(definitions.get(group, plural)?, namespace, name);
+        machinery::decode::own(&self.storage.get(&key)?.value).ok()
+    }
+
+    /// Returns all objects of a resource in a namespace, or in all if it is empty, in the versions in which they are stored.
+    pub(crate) fn stored_objects(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
+        let definitions = self.definitions.read().clone();
+        let Some(definition) = definitions.get(group, plural) else { return Vec::new() };
+        let (stored, _) = self.storage.range(&keys::namespace(definition, namespace));
+        stored.iter().filter_map(|entry| machinery::decode::own(&entry.value).ok()).collect()
     }
 
     fn definition(&self, group: &str, kind: &str) -> Result<Arc<Definition>, String> {

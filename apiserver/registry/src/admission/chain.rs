@@ -4,22 +4,40 @@ use std::sync::Arc;
 
 use kinds::definition::Definition;
 use machinery::status::Status;
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::configured::Configured;
 use super::patched::keep_managers;
 use super::policy::Policy;
-use super::reader::Reader;
-use super::review::{Operation, Review};
+use super::review::{Admission, Operation, Review};
 use super::webhook::Webhook;
 use super::{policies, webhooks};
 use crate::context::Context;
-use crate::registry::Registry;
+use crate::storage::entries::Storage;
 use crate::storage::keys::ADMISSION_GROUP;
 use crate::target::Target;
+use crate::versions::current::Versions;
 
-impl Registry {
+/// Everybody who is asked about a write: the embedder's rules, and the webhooks and policies that are configured in the API.
+pub(crate) struct AdmissionChain {
+    rules: Vec<Arc<dyn Admission>>,
+    storage: Arc<Storage>,
+    versions: Arc<Versions>,
+    /// The compiled configurations, and the change counter of the store for which they were compiled.
+    configured: Mutex<(Option<u64>, Arc<Configured>)>,
+}
+
+impl AdmissionChain {
+    pub(crate) fn new(
+        rules: Vec<Arc<dyn Admission>>,
+        storage: Arc<Storage>,
+        versions: Arc<Versions>,
+    ) -> Self {
+        Self { rules, storage, versions, configured: Mutex::default() }
+    }
+
     /// Calls the embedder's rules and the mutating webhooks, which may change the object.
     pub(crate) async fn mutate(
         &self,
@@ -29,8 +47,8 @@ impl Registry {
         old: Option<&Value>,
         object: &mut Value,
     ) -> Result<(), Status> {
-        for admission in &self.0.options.admission {
-            let review = review(self, context, target, operation, old);
+        for admission in &self.rules {
+            let review = self.review(context, target, operation, old);
             let mut warnings = Vec::new();
             let answer = admission.mutate(&review, object, &mut warnings);
             context.warnings.extend(warnings);
@@ -40,7 +58,7 @@ impl Registry {
     }
 
     /// Calls the embedder's rules, the policies and the validating webhooks, which may refuse the write.
-    pub(crate) async fn admit(
+    pub(crate) async fn validate(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -48,8 +66,8 @@ impl Registry {
         old: Option<&Value>,
         object: &Value,
     ) -> Result<(), Status> {
-        for admission in &self.0.options.admission {
-            let review = review(self, context, target, operation, old);
+        for admission in &self.rules {
+            let review = self.review(context, target, operation, old);
             let mut warnings = Vec::new();
             let answer = admission.validate(&review, object, &mut warnings);
             context.warnings.extend(warnings);
@@ -57,33 +75,26 @@ impl Registry {
         }
         self.call_validating(context, target, operation, old, object).await
     }
-}
 
-fn review<'a>(
-    registry: &'a Registry,
-    context: &'a Context,
-    target: &Target<'a>,
-    operation: Operation,
-    old: Option<&'a Value>,
-) -> Review<'a> {
-    Review {
-        served: target.served,
-        subresource: target.subresource,
-        operation,
-        namespace: target.namespace,
-        name: target.name,
-        user: &context.user,
-        dry_run: context.dry_run,
-        propagation: context.propagation,
-        old,
-        reader: registry.reader(),
-    }
-}
-
-impl Registry {
-    /// Returns the interface for rules that depend on other objects.
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { storage: &self.0.storage, definitions: &self.0.definitions }
+    fn review<'a>(
+        &'a self,
+        context: &'a Context,
+        target: &Target<'a>,
+        operation: Operation,
+        old: Option<&'a Value>,
+    ) -> Review<'a> {
+        Review {
+            served: target.served,
+            subresource: target.subresource,
+            operation,
+            namespace: target.namespace,
+            name: target.name,
+            user: &context.user,
+            dry_run: context.dry_run,
+            propagation: context.propagation,
+            old,
+            reader: self.versions.reader(),
+        }
     }
 
     /// Returns the current configurations that apply to objects of `definition`, or `None` if there are none.
@@ -91,8 +102,8 @@ impl Registry {
         if definition.group == ADMISSION_GROUP && definition.built_in {
             return None;
         }
-        let now = self.storage().admission_changes();
-        let mut cache = self.0.admission.0.lock();
+        let now = self.storage.admission_changes();
+        let mut cache = self.configured.lock();
         if cache.0 != Some(now) {
             *cache = (Some(now), Arc::new(self.compile()));
         }
@@ -110,7 +121,7 @@ impl Registry {
     }
 
     fn compile(&self) -> Configured {
-        let stored = |plural: &str| self.stored_objects(ADMISSION_GROUP, plural, "");
+        let stored = |plural: &str| self.versions.reader().stored_objects(ADMISSION_GROUP, plural, "");
         let webhooks =
             |plural: &str| -> Vec<Webhook> { stored(plural).iter().flat_map(Webhook::all).collect() };
         Configured {
@@ -127,7 +138,7 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal that the client gets.
-    pub(crate) async fn call_mutating(
+    async fn call_mutating(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -139,7 +150,8 @@ impl Registry {
         let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let managers = object["metadata"].get("managedFields").cloned();
-        webhooks::mutate(self, &configured.mutating, &attributes, object, &mut context.warnings).await?;
+        webhooks::mutate(&self.versions, &configured.mutating, &attributes, object, &mut context.warnings)
+            .await?;
         context.warnings.extend(keep_managers(managers, object));
         Ok(())
     }
@@ -148,7 +160,7 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal that the client gets.
-    pub(crate) async fn call_mutating_deletion(
+    pub(crate) async fn mutate_deletion(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -164,7 +176,7 @@ impl Registry {
     ///
     /// # Errors
     /// The refusal that the client gets.
-    pub(crate) async fn call_validating(
+    async fn call_validating(
         &self,
         context: &mut Context,
         target: &Target<'_>,
@@ -176,7 +188,7 @@ impl Registry {
         let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let warnings = &mut context.warnings;
-        policies::validate(self, &configured.policies, &attributes, object, warnings).await?;
-        webhooks::validate(self, &configured.validating, &attributes, object, warnings).await
+        policies::validate(&self.versions, &configured.policies, &attributes, object, warnings).await?;
+        webhooks::validate(&self.versions, &configured.validating, &attributes, object, warnings).await
     }
 }

@@ -6,23 +6,15 @@ use kinds::Subresource;
 use machinery::meta;
 use serde_json::Value;
 
-use super::definitions::{CRDS, Origin, Served, is_crd};
+use super::changed::{Changed, Ownership};
+use super::writes::Writes;
 use crate::context::Context;
-use crate::registry::Registry;
 use crate::storage::entries::Entry;
 use crate::storage::keys;
 use crate::target::Target;
-use crate::write::changed::{Changed, Ownership};
+use crate::versions::definitions::{CRDS, Origin, Served, is_crd};
 
-/// Describes a stored definition. Its hash contains the UID, so a definition that is deleted and created again gets another one.
-pub(crate) fn origin(object: &Value, revision: u64) -> Origin {
-    let uid = meta::uid(object).to_owned();
-    let said = [uid.clone(), object["spec"].to_string(), object["status"]["acceptedNames"].to_string()];
-    let shape = machinery::hash::fnv1a_64(said.join("\n").as_bytes());
-    Origin { uid, revision, terminating: meta::is_deleting(object), shape }
-}
-
-impl Registry {
+impl Writes {
     /// Handles a created or updated object. Called after each such write.
     pub(crate) async fn wrote(&self, served: &Served, entry: &Entry) {
         if is_crd(served) {
@@ -32,17 +24,17 @@ impl Registry {
 
     /// Lets the stored definition `name` take effect, or its removal, if the request that has written it did not come to that.
     pub(crate) async fn follow(&self, name: &str) {
-        let Some(served) = self.definitions().stored(CRDS.0, CRDS.1) else { return };
+        let Some(served) = self.versions().definitions().stored(CRDS.0, CRDS.1) else { return };
         let key = keys::object(&served.definition, "", name);
         let (plural, group) = name.split_once('.').unwrap_or((name, ""));
-        let current = self.definitions().stored(group, plural).map(|served| served.resource);
+        let current = self.versions().definitions().stored(group, plural);
         match self.storage().get(&key) {
-            Some(entry) if current.as_ref().is_none_or(|current| current.changed_at < entry.revision) => {
+            Some(entry) if current.as_ref().is_none_or(|current| current.changed_at() < entry.revision) => {
                 self.serve(&served, &entry).await;
             }
             None => {
                 if let Some(current) = current.filter(|current| !current.definition.built_in) {
-                    self.removed(&served, name, &current.uid).await;
+                    self.removed(&served, name, current.uid()).await;
                 }
             }
             Some(_) => {}
@@ -52,7 +44,7 @@ impl Registry {
     /// Handles a removed object, which had this UID. Called after each removal. Another object may have the name already.
     pub(crate) async fn removed(&self, served: &Served, name: &str, uid: &str) {
         let Some((plural, group)) = name.split_once('.').filter(|_| is_crd(served)) else { return };
-        self.redefine(|definitions| definitions.remove(group, plural, uid));
+        self.versions().redefine(|definitions| definitions.remove(group, plural, uid));
         // Another definition may be waiting for a name that has become free.
         let (stored, _) = self.storage().range(&keys::namespace(&served.definition, ""));
         for other in stored {
@@ -99,11 +91,11 @@ impl Registry {
         if !crd::is_established(&object) {
             return;
         }
-        match self.0.options.definition(&object) {
+        match self.versions().read_definition(&object) {
             Ok(definition) => {
-                let origin = origin(&object, entry.revision);
+                let origin = Origin::of(&object, entry.revision);
                 let key = keys::object(&served.definition, "", &name);
-                self.redefine(|definitions| {
+                self.versions().redefine(|definitions| {
                     // Whoever has written or removed it since then does the same with what is there now.
                     if self.storage().get(&key).is_some_and(|now| now.revision == entry.revision) {
                         definitions.insert(definition, origin);
@@ -133,7 +125,7 @@ impl Registry {
         let group = object["spec"]["group"].as_str().unwrap_or_default();
         let own = object["spec"]["names"]["plural"].as_str().unwrap_or_default();
         let mut taken = crd::Taken::default();
-        let definitions = self.definitions();
+        let definitions = self.versions().definitions();
         for other in definitions.iter().filter(|other| other.group == group && other.plural != own) {
             taken.resources.extend([other.plural.clone(), other.singular.clone()]);
             taken.resources.extend(other.short_names.iter().cloned());
