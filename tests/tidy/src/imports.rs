@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
-use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
+use syn::{Attribute, Item, ItemImpl, ItemMod, ItemUse, Type, UseTree, Visibility};
 
 /// A module, as its path from the crate's root.
 type Module = Vec<String>;
 
 /// The references in each file of a crate.
+#[derive(Default)]
 pub struct Imports<'a> {
     /// The file of each module.
     files: BTreeMap<Module, &'a str>,
@@ -17,6 +18,8 @@ pub struct Imports<'a> {
     paths: BTreeMap<Module, Vec<Module>>,
     /// The names that a module imports or reexports, with their full paths.
     exports: BTreeMap<(Module, String), Module>,
+    /// For each file, the types of its inherent impls, as it calls them.
+    impls: BTreeMap<&'a str, Vec<Module>>,
 }
 
 impl<'a> Imports<'a> {
@@ -25,16 +28,16 @@ impl<'a> Imports<'a> {
     /// # Errors
     /// A file is not valid Rust.
     pub fn read(files: &'a BTreeMap<String, String>) -> Result<Self, syn::Error> {
-        let mut imports = Self { files: BTreeMap::new(), paths: BTreeMap::new(), exports: BTreeMap::new() };
+        let mut imports = Self::default();
         for (path, text) in files {
             let module = module_of(path);
-            let mut reader =
-                Reader { module: module.clone(), nested: 0, paths: Vec::new(), exports: Vec::new() };
+            let mut reader = Reader { module: module.clone(), ..Reader::default() };
             reader.visit_file(&syn::parse_file(text)?);
             for (name, target) in reader.exports {
                 imports.exports.insert((module.clone(), name), target);
             }
             imports.paths.insert(module.clone(), reader.paths);
+            imports.impls.insert(path, reader.impls);
             imports.files.insert(module, path);
         }
         Ok(imports)
@@ -49,6 +52,29 @@ impl<'a> Imports<'a> {
             edges.entry(from).or_default().extend(named);
         }
         edges
+    }
+
+    /// The inherent impls of the crate: for each one its file, the file that defines its type, and the name of the type.
+    pub fn impls(&self) -> impl Iterator<Item = (&'a str, &'a str, String)> {
+        self.impls.iter().flat_map(|(file, paths)| {
+            paths.iter().filter_map(|path| {
+                let (defined_in, name) = self.definition(file, path)?;
+                Some((*file, defined_in, name))
+            })
+        })
+    }
+
+    /// The file that defines the type that `file` calls `path`, which is `file` itself if it does not import it, and the
+    /// name of the type.
+    fn definition(&self, file: &'a str, path: &[String]) -> Option<(&'a str, String)> {
+        let module = module_of(file);
+        let imported = match path {
+            [name] => self.exports.get(&(module, name.clone())).cloned(),
+            path => Reader { module, ..Reader::default() }.resolve(path),
+        };
+        let name = imported.as_deref().unwrap_or(path).last()?.clone();
+        let defined_in = imported.and_then(|path| self.file_of(&path, 0)).unwrap_or(file);
+        Some((defined_in, name))
     }
 
     /// The file that defines the item at `path`.
@@ -77,12 +103,14 @@ fn module_of(path: &str) -> Module {
 }
 
 /// Collects the paths in one file, relative to the crate's root.
+#[derive(Default)]
 struct Reader {
     module: Module,
     /// Number of inline modules around the current position.
     nested: usize,
     paths: Vec<Module>,
     exports: Vec<(String, Module)>,
+    impls: Vec<Module>,
 }
 
 impl Reader {
@@ -190,6 +218,14 @@ impl<'ast> Visit<'ast> for Reader {
         if !attributes.iter().any(is_for_tests) {
             visit::visit_item(self, item);
         }
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
+        if let (None, Type::Path(path)) = (&item.trait_, &*item.self_ty) {
+            let segments = path.path.segments.iter();
+            self.impls.push(segments.map(|segment| segment.ident.to_string()).collect());
+        }
+        visit::visit_item_impl(self, item);
     }
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {

@@ -7,6 +7,7 @@ pub mod circles;
 pub mod dependencies;
 pub mod edges;
 pub mod foreign;
+pub mod impls;
 pub mod imports;
 pub mod limits;
 pub mod map;
