@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use dev_machine_pools::node_image;
+use dev_machine_pools::{DOCKER, node_image};
 use engine::object::{is_deleting, uid};
 use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
@@ -115,13 +115,20 @@ impl DevMachineController {
         let pool = pool?;
         let owner = owners::find(dev, DevMachinePool::GROUP, DevMachinePool::KIND)?;
         let siblings = self.objects.by_owner(&owner.uid);
-        let staying = siblings.iter().filter(|sibling| !is_deleting(sibling.as_ref()));
-        let known = staying.filter_map(|sibling| {
+        let known = siblings.iter().filter(|sibling| self.stays_with(sibling, dev)).filter_map(|sibling| {
             let domain = sibling.status.as_ref().and_then(|status| status.failure_domain.clone());
             Some((sibling.metadata.name.clone()?, domain))
         });
         let name = dev.metadata.name.as_deref().unwrap_or_default();
         failure_domain::choose(&pool.spec.failure_domains, &known.collect(), name)
+    }
+
+    /// Returns whether another machine of the pool will be there as long as this one: it does not go, and an upgrade does not replace it.
+    fn stays_with(&self, other: &DevMachine, dev: &DevMachine) -> bool {
+        let goes = |machine: Arc<Machine>| is_deleting(machine.as_ref());
+        !is_deleting(other)
+            && !self.machine_of(other).is_some_and(goes)
+            && DOCKER.made_of(other) == DOCKER.made_of(dev)
     }
 
     fn data(&self, dev: &DevMachine, name: &NamespacedName, secret: Option<&str>, host: &str) -> Data {
