@@ -13,7 +13,7 @@ pub type Writes = BTreeMap<String, Vec<Vec<Fact>>>;
 pub type Difference = String;
 
 /// The last steps of a machine and of a cluster: where the recording has one of these before another one, it is so here.
-const MILESTONES: [&str; 9] = [
+pub const MILESTONES: [&str; 11] = [
     "finalizer=set",
     "LoadBalancerAvailable=True/Available",
     "ContainerProvisioned=True/Provisioned",
@@ -22,6 +22,8 @@ const MILESTONES: [&str; 9] = [
     "PreLoadedImagesReady=True/Ready",
     "provisioned=true",
     "BootstrapCompleted=True/Completed",
+    "ready=true",
+    "deletion=begun",
     "gone=",
 ];
 
@@ -96,9 +98,7 @@ fn left_out(values: &[String], sequence: &[String]) -> Vec<String> {
 /// Returns the milestones that come in another order here. What one write says, has no order.
 fn order(object: &str, theirs: &[Vec<Fact>], ours: &[Vec<Fact>]) -> Vec<Difference> {
     let first = |writes: &[Vec<Fact>], milestone: &str| {
-        writes
-            .iter()
-            .position(|facts| facts.iter().any(|fact| format!("{}={}", fact.name, fact.value) == milestone))
+        writes.iter().position(|facts| facts.iter().any(|fact| fact.line() == milestone))
     };
     let mut differences = Vec::new();
     for one in MILESTONES {

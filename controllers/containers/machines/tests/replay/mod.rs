@@ -4,9 +4,11 @@
 
 mod compare;
 mod facts;
+mod members;
 mod play;
 mod recording;
 mod rows;
+mod write;
 
 use std::collections::BTreeMap;
 
@@ -14,8 +16,9 @@ use system_containers::balancer::Configuration;
 
 use crate::containers_machines::host::{Ends, Host, LoadBalancer};
 use compare::is_like;
+use members::Members;
 use play::{Events, play};
-use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, IGNITION, Row, STOPPED, UNBALANCED};
+use rows::{ALWAYS, BEFALLS, COMES, ERRORS, GOES, IGNITION, POOL, Row, STOPPED, UNBALANCED};
 
 /// Lives a recording. Each difference must have a row, and each row be needed.
 async fn live(recording: &str, events: Events<'_>, unfinished: &[&str], rows: &[Row<'_>]) {
@@ -46,15 +49,15 @@ async fn a_cluster_goes() {
 #[tokio::test(start_paused = true)]
 async fn what_befalls_containers_and_docker() {
     let events: Events<'_> = &[
-        ("docker rm -f of the container", |host| {
+        ("docker rm -f of the container", |host, _| {
             host.with(|contents| drop(contents.machines.remove("d1-md-gnjc2-dwpxm")));
         }),
-        ("docker kill of the container", |host| host.with(|contents| contents.kill("d1-md-gnjc2-hb5ld"))),
-        ("docker start of the same container", |host| {
+        ("docker kill of the container", |host, _| host.with(|contents| contents.kill("d1-md-gnjc2-hb5ld"))),
+        ("docker start of the same container", |host, _| {
             host.with(|contents| contents.start_again("d1-md-gnjc2-hb5ld"));
         }),
-        ("Docker's socket goes away", |host| host.with(|contents| contents.is_away = true)),
-        ("Docker's socket is back", |host| host.with(|contents| contents.is_away = false)),
+        ("Docker's socket goes away", |host, _| host.with(|contents| contents.is_away = true)),
+        ("Docker's socket is back", |host, _| host.with(|contents| contents.is_away = false)),
         ("MachineDeployment bad-command", bad),
     ];
     // There, one of these began before the one before it had ended.
@@ -65,7 +68,7 @@ async fn what_befalls_containers_and_docker() {
 }
 
 /// What is wrong on the host for the bad MachineDeployments.
-fn bad(host: &Host) {
+fn bad(host: &Host, _: &Members) {
     host.with(|contents| {
         contents.ends_of.insert("d1-bad-command".to_owned(), Ends::Failed);
         contents.ends_of.insert("d1-bad-slow".to_owned(), Ends::TimedOut);
@@ -78,11 +81,11 @@ fn bad(host: &Host) {
 #[tokio::test(start_paused = true)]
 async fn what_befalls_the_load_balancer() {
     let events: Events<'_> = &[
-        ("docker rm -f of the load balancer", |host| host.with(|contents| contents.balancers.clear())),
-        ("docker stop of control plane container", |host| {
+        ("docker rm -f of the load balancer", |host, _| host.with(|contents| contents.balancers.clear())),
+        ("docker stop of control plane container", |host, _| {
             host.with(|contents| contents.kill("d2-cp-bbv5r"));
         }),
-        ("docker start of d2-cp-bbv5r", |host| host.with(|contents| contents.start_again("d2-cp-bbv5r"))),
+        ("docker start of d2-cp-bbv5r", |host, _| host.with(|contents| contents.start_again("d2-cp-bbv5r"))),
     ];
     // There, it hangs until somebody takes the finalizers away.
     let unfinished = ["docker rm -f of the load balancer, then the Cluster is deleted"];
@@ -95,16 +98,16 @@ async fn a_load_balancer_that_cannot_be_made() {
         host.with(|contents| drop(contents.unbalanced.insert(name.to_owned(), why.to_owned())));
     }
     let events: Events<'_> = &[
-        ("no network kind", |host| refuse(host, "e1-lb", "network kind not found")),
-        ("the network is made", |host| host.with(|contents| contents.unbalanced.clear())),
-        ("Cluster e2", |host| refuse(host, "e2-lb", "no such image")),
+        ("no network kind", |host, _| refuse(host, "e1-lb", "network kind not found")),
+        ("the network is made", |host, _| host.with(|contents| contents.unbalanced.clear())),
+        ("Cluster e2", |host, _| refuse(host, "e2-lb", "no such image")),
     ];
     live(include_str!("../data/recorded/errors.txt"), events, &[], ERRORS).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stopped_container_is_in_the_place_of_the_load_balancer() {
-    let events: Events<'_> = &[("a stopped container with the load balancer's labels", |host| {
+    let events: Events<'_> = &[("a stopped container with the load balancer's labels", |host, _| {
         let address = "10.93.0.254".parse().unwrap();
         let (labels, configuration) = (BTreeMap::new(), Configuration { port: 6443, servers: Vec::new() });
         let stopped = LoadBalancer { address, labels, configuration, is_stopped: true };
@@ -117,4 +120,14 @@ async fn a_stopped_container_is_in_the_place_of_the_load_balancer() {
 #[tokio::test(start_paused = true)]
 async fn bootstrap_data_of_the_format_ignition() {
     live(include_str!("../data/recorded/ignition.txt"), &[], &[], IGNITION).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pool_comes_up_is_scaled_loses_a_container_is_upgraded_and_deleted() {
+    // No container becomes a Node here, so the pool replaces a machine as soon as its container is gone.
+    let events: Events<'_> = &[("docker rm -f of d1-worker-e4m6yl", |host, members| {
+        let name = members.to_ours("d1-worker-e4m6yl");
+        host.with(|contents| drop(contents.machines.remove(&name).unwrap()));
+    })];
+    live(include_str!("../data/recorded/pool.txt"), events, &[], POOL).await;
 }

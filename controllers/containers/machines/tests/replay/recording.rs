@@ -10,7 +10,7 @@
 //!
 //! `>` is a write of somebody else, as a merge patch; the first one of an object creates it. `owners` are kinds and names of owners, `deleted`
 //! begins the deletion, and `gone` ends it. What comes before the first step is there when the recording begins. The other lines are one
-//! write of the provider each, with the facts that it changed.
+//! write of the provider each, with the facts that it changed. A DevMachine whose first line is such a write is a machine of a pool.
 
 use serde_json::Value;
 
@@ -34,6 +34,13 @@ pub struct Fact {
     pub value: String,
     /// The message of a condition.
     pub message: String,
+}
+
+impl Fact {
+    /// Returns name and value.
+    pub fn line(&self) -> String {
+        format!("{}={}", self.name, self.value)
+    }
 }
 
 /// Parses a recording. Panics where a line says nothing.

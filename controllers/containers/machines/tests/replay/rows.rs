@@ -167,3 +167,39 @@ pub const STOPPED: &[Row<'_>] = &[
 
 /// Bootstrap data of the format Ignition.
 pub const IGNITION: &[Row<'_>] = &[];
+
+const DRAWN: &str =
+    "the DevMachine comes first, and has its container like any other; there, the container comes first";
+const KEPT: &str = "a machine has its image, and keeps it when the pool gets another one";
+const DOMAIN: &str = "the failure domain is told; there, only a label of the container has it";
+const TOLD: &str = "conditions and `ready` say how it is; there, they are true for ever once they were";
+const ONE_BY_ONE: &str = "an upgrade replaces machines one by one, each after another one is ready";
+const INSTANCES: &str = "the instances are told";
+const COUNTED: &str = "what is counted is there from the first write to the last; there, it begins with the first machine, and is left as it is by a deletion";
+const PAUSED: &str = "a pool says whether it is paused";
+
+/// A pool.
+pub const POOL: &[Row<'_>] = &[
+    // Its machines.
+    ("here DevMachine worker-* CGroupsReady=False/WaitingForContainer", DRAWN),
+    ("here DevMachine worker-* ContainerProvisioned=False/NotProvisioned", DRAWN),
+    ("here DevMachine worker-* image=kindest/node:v1.36.*", KEPT),
+    ("rest here DevMachine worker-* image=kindest/node:v1.36.*", KEPT),
+    ("here DevMachine worker-* failureDomain=fd*", DOMAIN),
+    ("rest here DevMachine worker-* failureDomain=fd*", DOMAIN),
+    // The pool.
+    ("there DevMachinePool d1-mp Ready=Unknown/ReadyUnknown", TOLD),
+    ("here DevMachinePool d1-mp Ready=*", TOLD),
+    ("here DevMachinePool d1-mp ReplicasReady=*", TOLD),
+    ("here DevMachinePool d1-mp ready=*", TOLD),
+    ("here DevMachinePool d1-mp Paused=False/NotPaused", PAUSED),
+    ("rest here DevMachinePool d1-mp Paused=False/NotPaused", PAUSED),
+    ("here DevMachinePool d1-mp instances*", INSTANCES),
+    ("rest here DevMachinePool d1-mp instances=*", INSTANCES),
+    ("there DevMachinePool d1-mp replicas=1", COUNTED),
+    ("here DevMachinePool d1-mp replicas=0", COUNTED),
+    ("here DevMachinePool d1-mp providerIDs removed=", COUNTED),
+    ("there DevMachinePool d1-mp replicas=*", ONE_BY_ONE),
+    ("there DevMachinePool d1-mp providerIDs=*", ONE_BY_ONE),
+    ("here DevMachinePool d1-mp providerIDs=*", ONE_BY_ONE),
+];
