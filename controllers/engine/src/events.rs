@@ -50,8 +50,9 @@ struct Known {
 }
 
 impl Recorder {
-    pub(crate) fn start(manager: &Manager, component: &'static str) -> Self {
-        let sender = (!manager.settings().without_events).then(|| Self::record_all(manager));
+    /// Starts a recorder of events in the cluster of `client`.
+    pub(crate) fn start(manager: &Manager, client: &Client, component: &'static str) -> Self {
+        let sender = (!manager.settings().without_events).then(|| Self::record_all(manager, client));
         Self {
             component,
             clock: manager.clock().clone(),
@@ -63,9 +64,9 @@ impl Recorder {
     }
 
     /// Starts the task that records the events that are sent to it.
-    fn record_all(manager: &Manager) -> mpsc::Sender<Event> {
+    fn record_all(manager: &Manager, client: &Client) -> mpsc::Sender<Event> {
         let (sender, mut receiver) = mpsc::channel(EVENTS_QUEUED);
-        let client = manager.client().clone();
+        let client = client.clone();
         manager.spawn(async move {
             let known = Remembered::default();
             while let Some(event) = receiver.recv().await {

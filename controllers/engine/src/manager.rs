@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::caches::Caches;
-use crate::clusters::ClusterCache;
+use crate::clusters::{ClusterCache, Workload};
 use crate::contract::Contracts;
 use crate::events::Recorder;
 use crate::metrics::Metrics;
@@ -189,7 +189,13 @@ impl Manager {
 
     /// Creates an event recorder for the controller `component`.
     pub fn recorder(&self, component: &'static str) -> Recorder {
-        Recorder::start(self, component)
+        Recorder::start(self, self.client(), component)
+    }
+
+    /// Creates an event recorder for the controller `component` about objects of a workload cluster. It is as good as the connection: another one
+    /// needs another recorder.
+    pub fn workload_recorder(&self, workload: &Workload, component: &'static str) -> Recorder {
+        Recorder::start(self, workload.client(), component)
     }
 
     /// Returns the nanoseconds in the last event's name, shared by all recorders so that names stay unique.

@@ -11,7 +11,7 @@ mod machine;
 mod machine_pool;
 pub mod names;
 mod nodes;
-mod storage;
+pub mod storage;
 
 use engine::Provider;
 

@@ -2,29 +2,37 @@
 //! provisioner, and no Pod of one. A cluster without such a class is left alone.
 
 mod plan;
+mod refusals;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use engine::controller::requests_of;
-use engine::object::is_deleting;
+use engine::object::{is_deleting, uid};
 use engine::{
     Action, Controller, Descriptor, Error, Manager, NamespacedName, Objects, Reconciler, Request, Result,
     Upstream, Workload, owners, paused,
 };
 use futures::FutureExt;
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
+use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{DevCluster, DevMachine};
+use serde_json::json;
 use system_containers::{Exit, Runtime, State, run};
 
 use crate::cluster::owned_by;
 use crate::limits;
 use crate::names::{PROVIDER_ID, STORAGE_PROVISIONER};
 use crate::nodes::Nodes;
-use plan::{Observed, Step};
+use plan::SELECTED;
+pub use plan::{Observed, Step, plan};
+
+/// The reason of events about claims that get no volume, as of all provisioners.
+const FAILED: &str = "ProvisioningFailed";
 
 /// The descriptor of the controller, which reconciles no kind of its own.
 pub(crate) const CONTROLLER: Descriptor<Nodes> = Descriptor { name: "node-storage", reconciles: &[], start };
@@ -37,6 +45,7 @@ fn start(manager: &Manager, nodes: &Nodes) {
         clusters: manager.objects(),
         upstream: Upstream::new(manager, dev_machine_pools::names::UPSTREAM),
         nodes: nodes.clone(),
+        said: Mutex::default(),
         manager: manager.clone(),
     };
     let (connected, all) = (reconciler.objects.clone(), reconciler.objects.clone());
@@ -55,12 +64,15 @@ struct StorageReconciler {
     clusters: Objects<Cluster>,
     upstream: Upstream,
     nodes: Nodes,
+    /// What was last said of claims, by the UIDs of these and by their DevClusters: it is said once.
+    said: Mutex<BTreeMap<Request, BTreeMap<String, String>>>,
     manager: Manager,
 }
 
 impl Reconciler for StorageReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
         let Some(cluster) = self.objects.get(&request).and_then(|dev| self.cluster(&dev)) else {
+            self.said.lock().remove(&request);
             return Ok(Action::done());
         };
         // Each connection causes a reconcile.
@@ -69,10 +81,11 @@ impl Reconciler for StorageReconciler {
             Ok(observed) => observed,
             Err(again) => return Ok(Action::requeue_after(again)),
         };
+        self.forget(&request, &observed);
         let mut next = limits::CLAIMS;
-        for step in plan::plan(&observed) {
+        for step in plan(&observed) {
             // One that fails does not hinder the others, and no claim waits longer than the next look.
-            if let Err(error) = self.take(&workload, step).await {
+            if let Err(error) = self.take(&request, &workload, step).await {
                 tracing::warn!(%cluster, %error, "cannot take a step for a claim");
                 next = limits::INSPECT;
             }
@@ -110,21 +123,37 @@ impl StorageReconciler {
         }
         let claims = workload.objects::<PersistentVolumeClaim>();
         claims.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
+        let joined = workload.objects::<Node>();
+        joined.wait_until_synced().now_or_never().ok_or(limits::CLAIMS)?;
+        let joined = joined.all().iter().filter_map(|node| node.metadata.name.clone()).collect();
         let name = |dev: Arc<DevMachine>| {
             let id = dev.spec.provider_id.as_deref()?;
             id.strip_prefix(PROVIDER_ID).map(str::to_owned)
         };
         let nodes = self.machines.by_cluster(cluster).into_iter().filter_map(name).collect();
-        Ok(Observed { classes, claims: claims.all(), volumes, nodes })
+        Ok(Observed { classes, claims: claims.all(), volumes, nodes, joined })
     }
 
-    async fn take(&self, workload: &Workload, step: Step) -> Result<()> {
+    async fn take(&self, request: &Request, workload: &Workload, step: Step) -> Result<()> {
         let volumes = workload.objects::<PersistentVolume>();
         match step {
-            Step::Make { node, volume } => {
+            Step::Make { node, volume, claim } => {
                 // Any user of a Pod may write to it, as in the folders of other provisioners.
-                self.execute(&node, &["mkdir", "-p", "-m", "0777", &plan::folder(&volume)]).await?;
+                let made = self.execute(&node, &["mkdir", "-p", "-m", "0777", &plan::folder(&volume)]).await;
+                if let Err(error) = made {
+                    self.say(request, workload, &claim, &error.to_string());
+                    return Err(error);
+                }
                 volumes.create_if_absent(&volume).await.map(drop)
+            }
+            Step::Refuse { claim, why } => {
+                self.say(request, workload, &claim, &why);
+                Ok(())
+            }
+            Step::Reschedule { claim, node } => {
+                let why = format!("node {node} is gone: the scheduler chooses another one");
+                self.say(request, workload, &claim, &why);
+                reschedule(workload, &claim).await
             }
             Step::Remove { node, volume } => {
                 if let Some(node) = node {
@@ -136,10 +165,39 @@ impl StorageReconciler {
         }
     }
 
+    /// Tells a claim why it has no volume, unless it was told this last time.
+    fn say(&self, request: &Request, workload: &Workload, claim: &PersistentVolumeClaim, why: &str) {
+        let mut said = self.said.lock();
+        let of_cluster = said.entry(request.clone()).or_default();
+        if of_cluster.get(uid(claim)).is_some_and(|last| last == why) {
+            return;
+        }
+        of_cluster.insert(uid(claim).to_owned(), why.to_owned());
+        let recorder = self.manager.workload_recorder(workload, STORAGE_PROVISIONER);
+        recorder.warning(claim, &(), FAILED, why);
+    }
+
+    /// Forgets what was said of claims that are gone.
+    fn forget(&self, request: &Request, observed: &Observed) {
+        if let Some(said) = self.said.lock().get_mut(request) {
+            said.retain(|known, _| observed.claims.iter().any(|claim| uid(claim.as_ref()) == known));
+        }
+    }
+
     async fn execute(&self, node: &str, command: &[&str]) -> Result<()> {
         let parts = self.nodes.parts().await.map_err(failed)?;
         in_node(parts.runtime.as_ref(), node, command).await.map_err(failed)
     }
+}
+
+/// Takes the node from a claim, which lets the scheduler choose again, as Kubernetes' library for provisioners does
+/// (sig-storage-lib-external-provisioner, `rescheduleProvisioning`).
+async fn reschedule(workload: &Workload, claim: &PersistentVolumeClaim) -> Result<()> {
+    // Another node that was chosen meanwhile stays.
+    let metadata =
+        json!({"resourceVersion": claim.metadata.resource_version, "annotations": {SELECTED: null}});
+    let claims = workload.objects::<PersistentVolumeClaim>();
+    claims.merge(&NamespacedName::of(claim), None, json!({"metadata": metadata})).await.map(drop)
 }
 
 fn failed(error: anyhow::Error) -> Error {

@@ -1,42 +1,75 @@
-//! Which volumes claims need, and which volumes nobody needs any more. Pure.
+//! Which volumes claims need, which claims get none, and which volumes nobody needs any more. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::object::{annotation, is_deleting, uid};
-use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec};
 use k8s_openapi::api::storage::v1::StorageClass;
 use serde_json::json;
 
+use super::refusals::refusals;
 use crate::names::STORAGE_PROVISIONER;
 
 /// The folder of all volumes in a node, which has the folder `var` for all that is kept.
 const FOLDER: &str = "/var/local-path-provisioner";
 /// What Kubernetes' scheduler says of a claim whose class waits for the first Pod.
-const SELECTED: &str = "volume.kubernetes.io/selected-node";
+pub const SELECTED: &str = "volume.kubernetes.io/selected-node";
+/// What Kubernetes says of a claim for which it has found no volume, so that its provisioner is to make one.
+const ASKED: &str = "volume.kubernetes.io/storage-provisioner";
 /// What every provisioner says of its volumes.
 const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 /// The node of a volume.
 const NODE: &str = "firstlight.dev/node";
-/// The access modes of a volume that is in one node.
-const MODES: [&str; 2] = ["ReadWriteOnce", "ReadWriteOncePod"];
 
 /// What is in a cluster.
-pub(super) struct Observed {
+#[derive(Debug, Clone, Default)]
+pub struct Observed {
+    /// All classes.
     pub classes: Vec<Arc<StorageClass>>,
+    /// All claims.
     pub claims: Vec<Arc<PersistentVolumeClaim>>,
+    /// All volumes.
     pub volumes: Vec<Arc<PersistentVolume>>,
     /// The names of its nodes that have containers, which are also those of the containers.
     pub nodes: BTreeSet<String>,
+    /// The names of all its Nodes.
+    pub joined: BTreeSet<String>,
 }
 
 /// What is to be done.
 #[derive(Debug, PartialEq)]
-pub(super) enum Step {
+pub enum Step {
     /// A folder in a node, and a volume for it.
-    Make { node: String, volume: Box<PersistentVolume> },
+    Make {
+        /// The node.
+        node: String,
+        /// The volume, which is there after its folder.
+        volume: Box<PersistentVolume>,
+        /// The claim that waits for it.
+        claim: Arc<PersistentVolumeClaim>,
+    },
+    /// A claim is told why it gets no volume.
+    Refuse {
+        /// The claim.
+        claim: Arc<PersistentVolumeClaim>,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// The node of a claim is gone, and the scheduler is to choose another one.
+    Reschedule {
+        /// The claim.
+        claim: Arc<PersistentVolumeClaim>,
+        /// The node.
+        node: String,
+    },
     /// The removal of a volume and of its folder, if its node is still there.
-    Remove { node: Option<String>, volume: Arc<PersistentVolume> },
+    Remove {
+        /// The node.
+        node: Option<String>,
+        /// The volume.
+        volume: Arc<PersistentVolume>,
+    },
 }
 
 /// Returns whether a class is one whose volumes are made here.
@@ -50,54 +83,91 @@ pub(super) fn folder(volume: &PersistentVolume) -> String {
 }
 
 /// Returns what is to be done.
-pub(super) fn plan(observed: &Observed) -> Vec<Step> {
+pub fn plan(observed: &Observed) -> Vec<Step> {
     let classes = observed.classes.iter().filter(|class| is_ours(class));
     let classes: BTreeMap<&str, &StorageClass> =
         classes.filter_map(|class| Some((class.metadata.name.as_deref()?, class.as_ref()))).collect();
     let made: BTreeSet<&str> =
         observed.volumes.iter().filter_map(|volume| volume.metadata.name.as_deref()).collect();
-    let wanted = observed.claims.iter().filter_map(|claim| make(claim, &classes, &observed.nodes));
-    let is_new = |step: &Step| match step {
-        Step::Make { volume, .. } => !made.contains(volume.metadata.name.as_deref().unwrap_or_default()),
-        Step::Remove { .. } => false,
-    };
+    let waiting = observed.claims.iter().filter(|claim| !made.contains(name(claim).as_str()));
+    let wanted = waiting.filter_map(|claim| answer(claim, &classes, observed));
     let unused = observed.volumes.iter().filter(|volume| is_unused(volume)).map(|volume| {
         let node = annotation(volume.as_ref(), NODE).filter(|node| observed.nodes.contains(*node));
         Step::Remove { node: node.map(str::to_owned), volume: volume.clone() }
     });
-    wanted.filter(is_new).chain(unused).collect()
+    wanted.chain(unused).collect()
 }
 
-/// Returns the volume that a claim waits for.
-fn make(
-    claim: &PersistentVolumeClaim,
+/// Returns the name of the volume for a claim.
+fn name(claim: &PersistentVolumeClaim) -> String {
+    format!("pvc-{}", uid(claim))
+}
+
+/// Returns what a claim gets that waits for a volume, in the order of Kubernetes' library for provisioners
+/// (sig-storage-lib-external-provisioner): first what no provisioner of this kind can make, then the node.
+fn answer(
+    claim: &Arc<PersistentVolumeClaim>,
     classes: &BTreeMap<&str, &StorageClass>,
-    nodes: &BTreeSet<String>,
+    observed: &Observed,
 ) -> Option<Step> {
     let spec = claim.spec.as_ref()?;
     let class = classes.get(spec.storage_class_name.as_deref()?)?;
-    let node = annotation(claim, SELECTED).filter(|node| nodes.contains(*node))?;
-    let modes = spec.access_modes.as_deref().unwrap_or_default();
-    let is_possible = spec.volume_name.as_deref().is_none_or(str::is_empty)
-        && spec.volume_mode.as_deref().is_none_or(|mode| mode == "Filesystem")
-        && spec.selector.is_none()
-        // Nobody would fill it.
-        && spec.data_source.is_none()
-        && spec.data_source_ref.is_none()
-        && modes.iter().all(|mode| MODES.contains(&mode.as_str()))
-        && !is_deleting(claim);
-    let size = spec.resources.as_ref()?.requests.as_ref()?.get("storage")?;
-    if !is_possible {
+    let is_bound = spec.volume_name.as_deref().is_some_and(|name| !name.is_empty());
+    if is_bound || is_deleting(claim.as_ref()) {
         return None;
     }
-    let name = format!("pvc-{}", uid(claim));
-    let volume = serde_json::from_value(json!({
+    let node = annotation(claim.as_ref(), SELECTED).filter(|node| !node.is_empty());
+    let waits = class.volume_binding_mode.as_deref() == Some("WaitForFirstConsumer");
+    let is_asked = !waits && annotation(claim.as_ref(), ASKED) == Some(STORAGE_PROVISIONER);
+    // Before its first Pod, Kubernetes itself says of a claim for what it waits.
+    if node.is_none() && !is_asked {
+        return None;
+    }
+    let mut why = refusals(spec);
+    let Some(node) = node else {
+        why.push(format!(
+            "no node was chosen, because the StorageClass {} has volumeBindingMode Immediate: make one with WaitForFirstConsumer",
+            class.metadata.name.as_deref().unwrap_or_default()
+        ));
+        return Some(refuse(claim, &why));
+    };
+    if !why.is_empty() {
+        return Some(refuse(claim, &why));
+    }
+    if !observed.joined.contains(node) {
+        return Some(Step::Reschedule { claim: claim.clone(), node: node.to_owned() });
+    }
+    if !observed.nodes.contains(node) {
+        let why = format!(
+            "node {node} is none of this cluster's DevMachines with the Docker backend: let its Pod run on one of these"
+        );
+        return Some(Step::Refuse { claim: claim.clone(), why });
+    }
+    let volume = Box::new(volume(claim, spec, class, node)?);
+    Some(Step::Make { node: node.to_owned(), volume, claim: claim.clone() })
+}
+
+fn refuse(claim: &Arc<PersistentVolumeClaim>, why: &[String]) -> Step {
+    let why = format!("{}. Then create the claim again: it cannot be changed", why.join("; "));
+    Step::Refuse { claim: claim.clone(), why }
+}
+
+/// Returns the volume for a claim.
+fn volume(
+    claim: &PersistentVolumeClaim,
+    spec: &PersistentVolumeClaimSpec,
+    class: &StorageClass,
+    node: &str,
+) -> Option<PersistentVolume> {
+    let size = spec.resources.as_ref()?.requests.as_ref()?.get("storage")?;
+    let name = name(claim);
+    let volume = json!({
         "metadata": {"name": name, "annotations": {PROVISIONED_BY: STORAGE_PROVISIONER, NODE: node}},
         "spec": {
             "storageClassName": spec.storage_class_name,
             "persistentVolumeReclaimPolicy": class.reclaim_policy.as_deref().unwrap_or("Delete"),
             "capacity": {"storage": size},
-            "accessModes": modes,
+            "accessModes": spec.access_modes.as_deref().unwrap_or_default(),
             "volumeMode": "Filesystem",
             "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": claim.metadata.namespace,
                 "name": claim.metadata.name, "uid": uid(claim)},
@@ -105,8 +175,8 @@ fn make(
             "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
                 {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}},
         },
-    }));
-    Some(Step::Make { node: node.to_owned(), volume: Box::new(volume.ok()?) })
+    });
+    serde_json::from_value(volume).ok()
 }
 
 /// Returns whether a volume was made here.

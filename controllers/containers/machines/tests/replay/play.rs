@@ -17,8 +17,8 @@ use super::compare::{self, Difference, MILESTONES, Writes};
 use super::facts::{Facts, changes, facts, is_of_pool};
 use super::members::Members;
 use super::recording::{Fact, Line, parse};
-use crate::fixture::{GROUPS, Workload};
-use crate::host::Host;
+use crate::containers_machines::fixture::{GROUPS, Workload};
+use crate::containers_machines::host::Host;
 
 /// Longer than a look at containers, and than any step of the host.
 const REST: Duration = Duration::from_secs(45);

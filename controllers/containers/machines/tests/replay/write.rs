@@ -9,7 +9,7 @@ use schemas::infrastructure::{DevCluster, DevMachine, DevMachinePool};
 use serde_json::{Value, json};
 
 use super::play::Player;
-use crate::fixture::{CORE, DATA, INFRASTRUCTURE, get, secret};
+use crate::containers_machines::fixture::{CORE, DATA, INFRASTRUCTURE, get, secret};
 
 /// What the Dev provider stumbles over.
 const MORE: &str = "ntp:\n  enabled: true\nusers:\n- name: somebody\n";
