@@ -1,6 +1,7 @@
 //! Table tests of the rules of a KubeadmConfig.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod cluster_info;
 mod older;
 mod tokens;
 

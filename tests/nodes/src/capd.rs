@@ -88,7 +88,7 @@ async fn with_provider(stage: &Stage<'_>) -> Result<()> {
     stage.server.run(&init).await?;
     stage.steps.done("upstream's provider runs")?;
     stage.server.kubectl().apply(&manifest::without_health(version)?).await?;
-    let (management, cluster) = stage.come_up().await?;
+    let (management, cluster) = stage.come_up(2).await?;
     print(stage)?;
     let own = stage.server.listed().await?;
     ensure!(own.is_empty(), "the server has made nodes itself: {own:?}");

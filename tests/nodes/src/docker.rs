@@ -99,7 +99,7 @@ async fn play(runtime: &'static str, stage: &mut Stage<'_>) -> Result<()> {
     let version = stage.images.older();
     stage.server.run_nodes_with(runtime);
     stage.up(&manifest::cluster(version)?, &[]).await?;
-    let (management, cluster) = stage.come_up().await?;
+    let (management, cluster) = stage.come_up(2).await?;
     let chosen = fs::read_to_string(stage.folder.join("data/nodes/runtime"))?;
     ensure!(chosen == runtime, "the nodes are run by {chosen}");
     let nodes = machines::names(&management).await?;

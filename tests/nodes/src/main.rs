@@ -7,6 +7,7 @@ mod capd;
 mod class;
 mod days;
 mod docker;
+mod figures;
 mod images;
 mod journey;
 mod kubectl;
@@ -49,7 +50,7 @@ enum When {
     Usually,
     /// With `--all`.
     Further,
-    /// Only then, because it needs more programs.
+    /// Only then, because it needs more programs or measures.
     Named,
 }
 
@@ -73,6 +74,11 @@ const fn further(name: &'static str, scene: Scene) -> Scenario {
     Scenario { name, when: When::Further, prepare: nothing, play: Play::Staged(scene) }
 }
 
+/// Returns a scenario with a server, which runs when it is named.
+const fn named(name: &'static str, scene: Scene) -> Scenario {
+    Scenario { name, when: When::Named, prepare: nothing, play: Play::Staged(scene) }
+}
+
 /// The same without a server of its own.
 const fn alone(name: &'static str, when: When, run: InFolder) -> Scenario {
     Scenario { name, when, prepare: nothing, play: Play::Alone(run) }
@@ -83,10 +89,13 @@ fn nothing(_: &Images) -> Result<()> {
 }
 
 /// All scenarios.
-const SCENARIOS: [Scenario; 14] = [
+const SCENARIOS: [Scenario; 17] = [
     usual("journey", |stage| journey::play(stage).boxed_local()),
     usual("pivot", |stage| pivot::play(stage).boxed_local()),
     alone("by-hand", When::Further, |images, folder| by_hand::run(images, folder).boxed_local()),
+    alone("three-kubeadm", When::Named, |images, folder| by_hand::run_three(images, folder).boxed_local()),
+    named("figures", |stage| figures::one(stage).boxed_local()),
+    named("three", |stage| figures::three(stage).boxed_local()),
     alone("tutorial", When::Further, |images, folder| tutorial::run(images, folder).boxed_local()),
     further("class", |stage| class::play(stage).boxed_local()),
     further("behind", |stage| days::behind(stage).boxed_local()),

@@ -46,6 +46,14 @@ pub fn without_health(version: &str) -> Result<String> {
     replaced(EXAMPLE, VERSION, &format!("version: {version}"))
 }
 
+/// Returns the example with three control planes and three workers.
+///
+/// # Errors
+/// Those of [`cluster`].
+pub fn of_three(version: &str) -> Result<String> {
+    replaced(&without_health(version)?, "  replicas: 1\n", "  replicas: 3\n")
+}
+
 /// Returns the example with another image of nodes.
 ///
 /// # Errors

@@ -69,18 +69,18 @@ impl Stage<'_> {
         self.steps.done("the server answers")
     }
 
-    /// Waits for the cluster with one control plane and one worker.
+    /// Waits for the cluster with this number of nodes.
     ///
     /// # Errors
     /// It does not come up.
-    pub async fn come_up(&self) -> Result<(Kubectl, Kubectl)> {
+    pub async fn come_up(&self, count: usize) -> Result<(Kubectl, Kubectl)> {
         let (management, server) = (self.server.kubectl(), &self.server);
         let cluster =
             until("the kubeconfig of the cluster", UP, async || server.cluster(CLUSTER).await).await?;
         self.steps.done("the cluster has a kubeconfig")?;
-        until("two Nodes", UP, async || machines::nodes(&cluster, 2).await).await?;
+        until("its Nodes", UP, async || machines::nodes(&cluster, count).await).await?;
         cluster.wait("wait node --all --for=condition=Ready", UP).await?;
-        self.steps.done("1 + 1 Nodes Ready")?;
+        self.steps.done("all Nodes Ready")?;
         cluster.wait("--namespace kube-system rollout status deployment/coredns", UP).await?;
         self.steps.done("CoreDNS 2/2")?;
         let what = format!("cluster/{CLUSTER}");

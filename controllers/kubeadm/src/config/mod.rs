@@ -1,6 +1,7 @@
 //! The KubeadmConfig controller: it creates the bootstrap data of a Machine or a MachinePool.
 
 mod apply;
+pub mod cluster_info;
 mod inputs;
 mod lock;
 mod observe;
@@ -57,6 +58,7 @@ fn start(manager: &Manager) {
         config_maps: manager.objects(),
         checks: Default::default(),
         tokens: Mutex::default(),
+        signer: Default::default(),
     };
     let by_cluster = |configs: &Objects<KubeadmConfig>| {
         let configs = configs.cache().clone();

@@ -13,6 +13,7 @@ use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use serde::{Deserialize, Serialize};
 
+use super::cluster_info::Signer;
 use super::owner::Owner;
 use super::plan::{self, Authorities, Lock, Observed, Token};
 use super::{render, token};
@@ -50,6 +51,7 @@ pub(super) struct ConfigController {
     pub checks: Checks,
     /// The last known expiry of each KubeadmConfig's token.
     pub tokens: Mutex<BTreeMap<NamespacedName, DateTime<Utc>>>,
+    pub signer: Signer,
 }
 
 impl ConfigController {

@@ -30,6 +30,7 @@ impl ConfigController {
         let api = Api::<Secret>::namespaced(workload.client().clone(), token::NAMESPACE);
         let created = api.create(&PostParams::default(), &secret).await;
         created.map_err(|error| Error::Workload(format!("create a bootstrap token: {error}")))?;
+        self.signer.sign(&self.manager, &workload, &token);
         self.tokens.lock().insert(NamespacedName::of(config), now + token::LIFETIME);
         Ok(token)
     }
@@ -51,6 +52,9 @@ impl ConfigController {
         let failed = |error: kube::Error| Error::Workload(format!("prolong the bootstrap token: {error}"));
         if observed.token == Token::Missing {
             api.create(&PostParams::default(), &fresh).await.map_err(failed)?;
+            render::token(&config.spec)
+                .iter()
+                .for_each(|token| self.signer.sign(&self.manager, &workload, token));
         } else {
             let expiration = rfc3339(now + token::LIFETIME);
             let patch = json!({"data": {"expiration": ByteString(expiration.into_bytes())}});

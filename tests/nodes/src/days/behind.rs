@@ -17,7 +17,7 @@ const DEV_CLUSTER: &str = "devcluster/local";
 /// A step fails.
 pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     stage.up(&manifest::without_health(stage.images.older())?, &[]).await?;
-    let (management, cluster) = stage.come_up().await?;
+    let (management, cluster) = stage.come_up(2).await?;
     let worker = machines::worker(&management).await?;
     let names = machines::names(&management).await?;
     let plane = names.into_iter().find(|name| *name != worker).context("a control plane")?;

@@ -28,7 +28,7 @@ pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     says(&stage.server.kubectl(), &object, BOOTSTRAP, FALSE, "kubeadm init", UP).await?;
     let before = inits();
     again(stage, "kubeadm ran").await?;
-    let (management, _) = stage.come_up().await?;
+    let (management, _) = stage.come_up(2).await?;
     ensure!(inits().get(&name) == before.get(&name), "{name} was made again: {before:?}, {:?}", inits());
     let machines = machines::names(&management).await?;
     let listed = stage.server.listed().await?;

@@ -19,7 +19,7 @@ use crate::{machines, manifest, usage, workload};
 pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     let (old, new) = (stage.images.older(), stage.images.newer());
     stage.up(&manifest::cluster(old)?, &[]).await?;
-    let (management, cluster) = stage.come_up().await?;
+    let (management, cluster) = stage.come_up(2).await?;
     let seconds = stage.steps.seconds();
     writeln!(
         std::io::stdout(),

@@ -78,6 +78,12 @@ impl Addons {
     }
 }
 
+/// Returns whether CoreDNS was installed, which `kubeadm init` does at its end.
+pub(crate) fn has_coredns(workload: &Workload) -> bool {
+    let name = coredns_name();
+    workload.objects_in::<Deployment>(&Scope::named(&name)).get(&name).is_some()
+}
+
 /// Watches the add-ons of all workload clusters. `requests` returns the control plane of a Cluster.
 pub fn watch(
     clusters: &ClusterCache,
