@@ -22,7 +22,7 @@ mod paths;
 mod request;
 mod resources;
 mod response;
-mod shared;
+mod services;
 mod transport;
 
 pub use options::VersionInfo;

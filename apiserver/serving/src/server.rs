@@ -16,30 +16,47 @@ use http::{HeaderValue, Method, Request, Response};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
-use parking_lot::Mutex;
 use registry::Registry;
 use tokio_util::sync::CancellationToken;
 
-use crate::limits;
 use crate::metrics::Metrics;
 use crate::options::VersionInfo;
 use crate::paths::given::{GivenPath, PathRequest};
+use crate::paths::health::Check;
+use crate::paths::nonresource::{self, NonResourcePaths};
 use crate::request::audit::{AUDIT_ID, AuditRecord};
-use crate::request::flows::Flows;
-use crate::request::read_body::{RequestBody, boxed};
+use crate::request::authorization::Authorization;
+use crate::request::handle;
+use crate::request::read_body::{RequestBody, Uploads, boxed};
+use crate::request::seats::Seats;
 use crate::request::turns::Large;
 use crate::resources::connect::{Connect, ConnectResource};
 use crate::resources::event_lines::EventLines;
 use crate::resources::pods::node::Node;
 use crate::resources::reviews::token_request::{TOKEN, TokenRequests};
 use crate::response::answer::Answer;
-use crate::shared::{Options, Shared};
+use crate::services::Services;
 use crate::transport::body::Body;
 
 /// An API server; clones share all state.
 #[derive(Clone)]
 pub struct Server {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) services: Arc<Services>,
+}
+
+/// The options of the embedding program.
+struct Options {
+    version: VersionInfo,
+    authenticator: Arc<dyn Authenticator>,
+    authorizer: Arc<dyn Authorizer>,
+    tokens: Option<Tokens>,
+    connects: Vec<(ConnectResource, Arc<dyn Connect>)>,
+    /// The Node whose Pods run in this process.
+    node: Option<Arc<dyn Node>>,
+    checks: Vec<(String, Check)>,
+    paths: Vec<GivenPath>,
+    /// The metrics that `/metrics` returns, including those of the embedding program.
+    metrics: metrics::Metrics,
 }
 
 /// Collects the options of a [`Server`].
@@ -128,25 +145,33 @@ impl Builder {
             !taken.contains(&given(one)) && self.registry.served(one.0.group, "v1", one.0.resource).is_some()
         });
         self.options.connects.extend(own);
-        let metrics = Metrics::of(&self.options.metrics, self.registry.store());
-        // Numbers of their own, so that a read changes no name or uid that a seed determines.
-        let audit_ids = Random::seeded(self.registry.random().number());
+        let Self { registry, clock, options } = self;
+        let metrics = Metrics::of(&options.metrics, registry.store());
+        let stop = CancellationToken::new();
+        let paths = nonresource::Options {
+            version: options.version,
+            tokens: options.tokens,
+            metrics: options.metrics,
+            given: options.paths,
+            checks: options.checks,
+            connects: options.connects.iter().map(|(resource, _)| resource.clone()).collect(),
+        };
         Server {
-            shared: Arc::new(Shared {
-                registry: self.registry,
-                clock: self.clock,
-                options: self.options,
+            services: Arc::new(Services {
+                authenticator: options.authenticator,
+                authorization: Authorization::new(options.authorizer),
+                seats: Seats::new(metrics.clone()),
                 large: Large::new(metrics.clone()),
-                metrics,
-                flows: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
-                masters: Flows::new(limits::REQUESTS, limits::FLOW_REQUESTS),
-                watches: Flows::new(limits::WATCHES, limits::FLOW_WATCHES),
-                audit_ids,
-                last_modes: access::impersonate::LastModes::default(),
-                documents: Mutex::default(),
-                openapi: Mutex::default(),
+                uploads: Uploads::new(clock.clone(), metrics.clone(), stop.clone()),
+                paths: NonResourcePaths::new(&registry, &clock, &stop, paths),
+                connects: options.connects,
                 lines: EventLines::of_all_servers(),
-                stop: CancellationToken::new(),
+                // Numbers of their own, so that a read changes no name or uid that a seed determines.
+                audit_ids: Random::seeded(registry.random().number()),
+                stop,
+                metrics,
+                registry,
+                clock,
             }),
         }
     }
@@ -184,12 +209,12 @@ impl Server {
 
     /// Returns the registry of the served objects.
     pub fn registry(&self) -> &Registry {
-        &self.shared.registry
+        &self.services.registry
     }
 
     /// Ends all watches and makes `/readyz` fail; other requests are still answered.
     pub fn stop(&self) {
-        self.shared.stop.cancel();
+        self.services.stop.cancel();
     }
 
     /// Answers one request. The identity is in its extensions ([`User`]). A panic ends this request only.
@@ -202,11 +227,12 @@ impl Server {
     }
 
     fn answer(&self, request: Request<RequestBody>) -> BoxFuture<'static, Response<Body>> {
-        let shared = self.shared.clone();
+        let services = self.services.clone();
         let (parts, body) = request.into_parts();
         async move {
-            let record = AuditRecord::new(&parts, &shared.audit_ids);
-            let answer = AssertUnwindSafe(shared.answer(&record, &parts, body)).catch_unwind().await;
+            let record = AuditRecord::new(&parts, &services.audit_ids);
+            let answer =
+                AssertUnwindSafe(handle::answer(&services, &record, &parts, body)).catch_unwind().await;
             let mut response = answer.unwrap_or_else(|_| {
                 tracing::error!(audit_id = record.id(), user = record.user(), "a request panicked");
                 let text = "This request caused apiserver to panic. Look in the logs for details.\n";

@@ -4,14 +4,29 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use machinery::status::Status;
+use tokio_util::sync::CancellationToken;
 
 use crate::request::query::Query;
 use crate::response::answer::Answer;
-use crate::shared::{Check, Shared};
 
-impl Shared {
+/// A health check of one part of the process. Its error is logged, not sent to the client.
+pub(crate) type Check = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// The paths of health.
+pub(crate) struct HealthPaths {
+    /// The checks of the embedding program, with their names.
+    given: Vec<(String, Check)>,
+    /// Cancelled when the server stops.
+    stop: CancellationToken,
+}
+
+impl HealthPaths {
+    pub(crate) fn new(given: Vec<(String, Check)>, stop: CancellationToken) -> Self {
+        Self { given, stop }
+    }
+
     /// Answers a health path; `None` for any other path.
-    pub(crate) fn health(&self, path: &str, query: &Query) -> Option<Result<Answer, Status>> {
+    pub(crate) fn answer(&self, path: &str, query: &Query) -> Option<Result<Answer, Status>> {
         let path = path.strip_prefix('/')?;
         let (endpoint, one) = path.split_once('/').unwrap_or((path, ""));
         if !matches!(endpoint, "healthz" | "livez" | "readyz") {
@@ -36,7 +51,7 @@ impl Shared {
         let always: Check = Arc::new(|| Ok(()));
         let own =
             [("ping", Some(always.clone())), ("log", Some(always)), ("shutdown", ready.then_some(stopping))];
-        let given = self.options.checks.iter().map(|(name, check)| (name.as_str(), check.clone()));
+        let given = self.given.iter().map(|(name, check)| (name.as_str(), check.clone()));
         own.into_iter().filter_map(|(name, check)| Some((name, check?))).chain(given)
     }
 }

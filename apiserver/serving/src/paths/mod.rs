@@ -5,3 +5,4 @@ pub(crate) mod given;
 pub(crate) mod health;
 pub(crate) mod nonresource;
 pub(crate) mod openapi;
+mod routed;

@@ -1,68 +1,93 @@
 //! Non-resource paths: discovery, OpenAPI, version, health, metrics.
 
-use std::sync::Arc;
-
-use access::User;
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
+use access::{Tokens, User};
 use http::header::{ACCEPT, CACHE_CONTROL};
 use http::request::Parts;
 use http::{HeaderValue, Method};
+use machinery::clock::Clock;
 use machinery::status::Status;
+use registry::Registry;
 use registry::limits::ASIDE_FROM_BYTES;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::options::VersionInfo;
+use crate::paths::discovery::answer::DiscoveryPaths;
 use crate::paths::given::{GivenPath, PathRequest};
+use crate::paths::health::{Check, HealthPaths};
+use crate::paths::openapi::answer::OpenApiPaths;
+use crate::paths::routed::{is_built_in_group, is_routed};
 use crate::request::aside::aside;
 use crate::request::query::Query;
-use crate::request::read_body::RequestBody;
+use crate::request::read_body::{RequestBody, Uploads};
+use crate::resources::connect::ConnectResource;
 use crate::response::answer::Answer;
 use crate::response::negotiate::{Media, meets, no_representation};
 use crate::response::reply::Reply;
-use crate::shared::Shared;
 
 /// What a path says to a method that it does not answer.
 const NOT_ALLOWED: &str = "the server does not allow this method on the requested resource";
 
-impl Shared {
+/// What the embedding program has chosen about these paths.
+pub(crate) struct Options {
+    pub(crate) version: VersionInfo,
+    pub(crate) tokens: Option<Tokens>,
+    pub(crate) metrics: metrics::Metrics,
+    pub(crate) given: Vec<GivenPath>,
+    pub(crate) checks: Vec<(String, Check)>,
+    /// The subresources that are implemented in Rust.
+    pub(crate) connects: Vec<ConnectResource>,
+}
+
+/// The paths that name no resource.
+pub(crate) struct NonResourcePaths {
+    registry: Registry,
+    version: VersionInfo,
+    tokens: Option<Tokens>,
+    /// The metrics that `/metrics` returns, including those of the embedding program.
+    metrics: metrics::Metrics,
+    /// The paths of the embedding program.
+    given: Vec<GivenPath>,
+    health: HealthPaths,
+    discovery: DiscoveryPaths,
+    openapi: OpenApiPaths,
+}
+
+impl NonResourcePaths {
+    pub(crate) fn new(
+        registry: &Registry,
+        clock: &Clock,
+        stop: &CancellationToken,
+        options: Options,
+    ) -> Self {
+        let Options { version, tokens, metrics, given, checks, connects } = options;
+        Self {
+            registry: registry.clone(),
+            health: HealthPaths::new(checks, stop.clone()),
+            discovery: DiscoveryPaths::new(registry.clone(), connects),
+            openapi: OpenApiPaths::new(registry.clone(), version.clone(), clock.clone()),
+            version,
+            tokens,
+            metrics,
+            given,
+        }
+    }
+
     /// Returns what the embedding program answers to requests for a path: the most specific of its paths.
     pub(crate) fn given(&self, path: &str) -> Option<&GivenPath> {
-        let given = self.options.paths.iter().filter(|given| given.matches(path));
+        let given = self.given.iter().filter(|given| given.matches(path));
         given.max_by_key(|given| given.path.len())
     }
 
-    /// Lets the embedding program answer a request for one of its paths.
-    pub(crate) async fn answer_given(
-        &self,
-        given: &GivenPath,
-        path: &str,
-        parts: &Parts,
-        user: &User,
-        body: RequestBody,
-    ) -> Result<Reply, Status> {
-        if !given.methods.contains(&parts.method) {
-            return Err(Status::method_not_allowed(NOT_ALLOWED));
-        }
-        let body = self.read(body).await?;
-        let request = PathRequest {
-            method: parts.method.clone(),
-            path: path.to_owned(),
-            uri: parts.uri.clone(),
-            headers: parts.headers.clone(),
-            user: user.clone(),
-            body,
-        };
-        Ok(Reply::Response(Box::new((given.handler)(request).await?)))
-    }
-
     /// Answers a request for a non-resource path of the server itself, the one that was authorized. Request bodies are not read.
-    pub(crate) fn other_path(self: &Arc<Self>, parts: &Parts, path: &str, query: &Query) -> Reply {
-        let known = self.only_get(path, parts).or_else(|| self.health(path, query));
+    pub(crate) fn answer(&self, parts: &Parts, path: &str, query: &Query) -> Reply {
+        let known = self.only_get(path, parts).or_else(|| self.health.answer(path, query));
         let answer = match known {
             Some(Ok(answer)) => answer,
             Some(Err(status)) => Answer::error(&status, &parts.headers),
             // Unknown paths below `/api` and built-in groups are answered with a `Status`.
-            None if path.starts_with("/api/") || self.is_built_in_group(path) => {
+            None if path.starts_with("/api/") || is_built_in_group(&self.registry.definitions(), path) => {
                 Answer::error(&Status::no_such_path(), &parts.headers)
             }
             None => Answer::page_not_found(),
@@ -79,13 +104,13 @@ impl Shared {
             // Always indented, as in kube-apiserver.
             "/version" | "/version/" => Ok(Answer::value(
                 200,
-                &version(&self.options.version),
+                &version(&self.version),
                 Media { pretty: true, ..crate::response::negotiate::JSON },
             )),
             _ if path.starts_with("/version/") => Err(Status::no_such_path()),
             "/metrics" => {
                 let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-                let (media, text) = self.options.metrics.answer(accept);
+                let (media, text) = self.metrics.answer(accept);
                 Ok(Answer::new(200, media, text))
             }
             DISCOVERY_PATH | JWKS_PATH => self.openid(path, parts)?,
@@ -95,11 +120,11 @@ impl Shared {
             _ if path.starts_with("/openapi/") && path.ends_with('/') => return None,
             // These documents are large and built on first use.
             _ if path.starts_with("/openapi/") => {
-                return aside(ASIDE_FROM_BYTES, || self.openapi(path, parts)).map(Ok);
+                return aside(ASIDE_FROM_BYTES, || self.openapi.answer(path, parts)).map(Ok);
             }
-            _ => self.discovery(path, &parts.headers)?,
+            _ => self.discovery.answer(path, &parts.headers)?,
         };
-        let head = parts.method == Method::HEAD && !self.is_routed(path);
+        let head = parts.method == Method::HEAD && !is_routed(&self.registry.definitions(), path);
         let reads = parts.method == Method::GET || head;
         if !reads && !self.answers_to_all(path) {
             return Some(Err(Status::method_not_allowed(NOT_ALLOWED)));
@@ -110,19 +135,12 @@ impl Shared {
     /// Returns whether the path answers every method: `/`, group lists, groups, and versions of custom
     /// resources.
     fn answers_to_all(&self, path: &str) -> bool {
-        path == "/" || path.starts_with("/apis") && !self.is_routed(path)
-    }
-
-    /// Returns whether the path accepts only certain methods and media types.
-    pub(crate) fn is_routed(&self, path: &str) -> bool {
-        let path = path.trim_end_matches('/');
-        matches!(path, "/api" | "/api/v1" | "/version")
-            || self.is_built_in_group(path) && path.matches('/').count() == 3
+        path == "/" || path.starts_with("/apis") && !is_routed(&self.registry.definitions(), path)
     }
 
     /// Returns the OpenID documents by which others verify service account tokens.
     fn openid(&self, path: &str, parts: &Parts) -> Option<Result<Answer, Status>> {
-        let tokens = self.options.tokens.as_ref()?;
+        let tokens = self.tokens.as_ref()?;
         let (subtype, content_type, document) = match path {
             JWKS_PATH => ("jwk-set+json", "application/jwk-set+json", tokens.jwks()),
             _ => ("json", "application/json", tokens.discovery()),
@@ -135,25 +153,42 @@ impl Shared {
         Some(Ok(answer))
     }
 
-    fn is_built_in_group(&self, path: &str) -> bool {
-        let Some(group) = path.strip_prefix("/apis/").and_then(|rest| rest.split('/').next()) else {
-            return false;
-        };
-        self.registry.definitions().iter().any(|one| one.built_in && one.group == group)
-    }
-
     /// Returns the list of all paths, the document at `/`.
     fn paths(&self) -> Value {
-        let mut paths: Vec<String> = self.discovery_paths();
+        let mut paths: Vec<String> = self.discovery.paths();
         let others = ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"];
         paths.extend(others.map(str::to_owned));
-        if self.options.tokens.is_some() {
+        if self.tokens.is_some() {
             paths.extend([DISCOVERY_PATH, JWKS_PATH].map(str::to_owned));
         }
-        paths.extend(self.options.paths.iter().map(|given| given.path.to_owned()));
+        paths.extend(self.given.iter().map(|given| given.path.to_owned()));
         paths.sort();
         json!({ "paths": paths })
     }
+}
+
+/// Lets the embedding program answer a request for one of its paths.
+pub(crate) async fn answer_given(
+    uploads: &Uploads,
+    given: &GivenPath,
+    path: &str,
+    parts: &Parts,
+    user: &User,
+    body: RequestBody,
+) -> Result<Reply, Status> {
+    if !given.methods.contains(&parts.method) {
+        return Err(Status::method_not_allowed(NOT_ALLOWED));
+    }
+    let body = uploads.read(body).await?;
+    let request = PathRequest {
+        method: parts.method.clone(),
+        path: path.to_owned(),
+        uri: parts.uri.clone(),
+        headers: parts.headers.clone(),
+        user: user.clone(),
+        body,
+    };
+    Ok(Reply::Response(Box::new((given.handler)(request).await?)))
 }
 
 fn version(info: &VersionInfo) -> Value {

@@ -1,9 +1,9 @@
 //! A request before its handler runs: decoding, target, authorization, and fair queuing.
 
-pub(crate) mod admit;
 pub(crate) mod aside;
 pub(crate) mod asked;
 pub(crate) mod audit;
+pub(crate) mod authorization;
 pub(crate) mod flows;
 pub(crate) mod handle;
 pub(crate) mod input;
@@ -12,6 +12,7 @@ pub(crate) mod query;
 pub(crate) mod reached;
 pub(crate) mod read_body;
 pub(crate) mod refusal;
+pub(crate) mod seats;
 pub(crate) mod target;
 pub(crate) mod turns;
 pub(crate) mod verb;

@@ -1,5 +1,5 @@
-//! The limits of pure code, for example of parsers, that an error reports. That code has no metrics, so its limits are counted where the
-//! error becomes a response.
+//! Limits that an error reports: the time of a request, and those of pure code, for example of parsers. That code has no metrics, so its
+//! limits are counted where the error becomes a response.
 
 use std::sync::LazyLock;
 
@@ -7,6 +7,7 @@ use machinery::limits::{MAX_ANNOTATIONS_SIZE, MAX_SELECTOR_TERMS};
 use machinery::status::Status;
 
 use crate::limits::FIELD_MANAGER_BYTES;
+use crate::metrics::Metrics;
 
 /// Parts of error messages, and the names of the limits that they report.
 static MESSAGES: LazyLock<Vec<(String, &'static str)>> = LazyLock::new(|| {
@@ -50,4 +51,10 @@ pub(crate) fn limit_of(status: &Status) -> Option<&'static str> {
     let may_report = matches!(status.code, 400 | 413 | 422 | 500);
     let reported = || MESSAGES.iter().find(|(text, _)| status.message.contains(text.as_str()));
     may_report.then(reported).flatten().map(|(_, limit)| *limit)
+}
+
+/// Returns 504 for a request that reached [`crate::limits::REQUEST`].
+pub(crate) fn late(metrics: &Metrics, message: &str) -> Status {
+    metrics.limit("request");
+    Status::timeout(message)
 }

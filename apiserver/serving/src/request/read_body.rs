@@ -4,10 +4,12 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
+use machinery::clock::Clock;
 use machinery::status::Status;
+use tokio_util::sync::CancellationToken;
 
 use crate::limits;
-use crate::shared::Shared;
+use crate::metrics::Metrics;
 
 /// The body of any request. The handlers are compiled once, and not once for each type of body in each
 /// program that contains a server.
@@ -25,7 +27,19 @@ where
     body.map_frame(|frame| frame.map_data(Into::into)).map_err(|_| Unreadable).boxed_unsync()
 }
 
-impl Shared {
+/// Reads the bodies of requests.
+pub(crate) struct Uploads {
+    clock: Clock,
+    metrics: Metrics,
+    /// Cancelled when the server stops.
+    stop: CancellationToken,
+}
+
+impl Uploads {
+    pub(crate) fn new(clock: Clock, metrics: Metrics, stop: CancellationToken) -> Self {
+        Self { clock, metrics, stop }
+    }
+
     /// Reads the complete body.
     ///
     /// # Errors

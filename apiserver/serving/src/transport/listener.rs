@@ -24,6 +24,7 @@ use super::body::Body;
 use super::coalesce::{Coalesced, Coalescer};
 use super::connections::{Connection, Connections, Presence, Verdict};
 use crate::limits;
+use crate::request::handle;
 use crate::server::Server;
 
 /// The TLS configuration of a listener. It can be replaced while the listener serves, for renewed
@@ -129,7 +130,7 @@ impl Listener {
                     if self.connections.shed() {
                         self.reached("open_files");
                     }
-                    self.server.shared.clock.sleep(ACCEPT_AGAIN).await;
+                    self.server.services.clock.sleep(ACCEPT_AGAIN).await;
                 }
             }
         }
@@ -137,7 +138,7 @@ impl Listener {
         self.close();
         let drained = async { while tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(limits::SHUTDOWN, drained).await.is_err() {
-            self.server.shared.metrics.limit("shutdown");
+            self.server.services.metrics.limit("shutdown");
             tracing::warn!("requests in flight were cut off");
         }
     }
@@ -162,7 +163,7 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let (connection, full) = self.connections.enter(peer, self.server.shared.clock.monotonic());
+        let (connection, full) = self.connections.enter(peer, self.server.services.clock.monotonic());
         if let Some(limit) = full {
             self.reached(limit);
         }
@@ -177,7 +178,7 @@ impl Listener {
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let stream = Coalescer::new(stream, self.server.shared.clock.clone());
+        let stream = Coalescer::new(stream, self.server.services.clock.clone());
         let coalescer = stream.handle();
         let Some(tls) = &self.tls else {
             return self.serve_http(stream, coalescer, connection, None).await;
@@ -209,8 +210,9 @@ impl Listener {
         G: AsyncWrite + Unpin,
     {
         let (server, presence) = (self.server.clone(), connection.presence());
-        if let Some(certificate) = certificate.as_ref().filter(|found| found.is_valid(&server.shared.clock)) {
-            server.shared.signed_in(&presence, &certificate.user);
+        if let Some(certificate) = certificate.as_ref().filter(|found| found.is_valid(&server.services.clock))
+        {
+            handle::signed_in(&server.services.metrics, &presence, &certificate.user);
         }
         let service = service_fn(move |request: Request<Incoming>| {
             answer(server.clone(), presence.clone(), certificate.clone(), request)
@@ -240,7 +242,7 @@ impl Listener {
 
     /// Waits until the connection must end, and returns the reason.
     async fn watch_over<G>(&self, connection: &Connection, coalescer: &Coalescer<G>) -> Verdict {
-        let clock = &self.server.shared.clock;
+        let clock = &self.server.services.clock;
         loop {
             match connection.verdict(clock.monotonic(), coalescer.unsent()) {
                 Verdict::Later(time) => clock.sleep(time).await,
@@ -265,7 +267,7 @@ impl Listener {
     }
 
     fn reached(&self, limit: &'static str) {
-        self.server.shared.metrics.limit(limit);
+        self.server.services.metrics.limit(limit);
     }
 }
 
@@ -276,7 +278,7 @@ async fn answer(
     certificate: Option<ClientCertificate>,
     mut request: Request<Incoming>,
 ) -> Result<Response<Body>, std::convert::Infallible> {
-    let clock = server.shared.clock.clone();
+    let clock = server.services.clock.clone();
     let answering = presence.clone().begin(clock.monotonic());
     let is_valid = certificate.as_ref().is_some_and(|certificate| certificate.is_valid(&clock));
     match certificate {

@@ -12,7 +12,7 @@ use crate::resources::connect::ConnectResource;
 pub(crate) fn list<'a>(
     definitions: &Definitions,
     groups: impl Iterator<Item = &'a Group>,
-    connects: &[&ConnectResource],
+    connects: &[ConnectResource],
 ) -> Value {
     let items: Vec<Value> = groups
         .map(|group| {
@@ -30,7 +30,7 @@ pub(crate) fn list<'a>(
     json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
 }
 
-fn resource(definition: &Definition, version: &Version, connects: &[&ConnectResource]) -> Value {
+fn resource(definition: &Definition, version: &Version, connects: &[ConnectResource]) -> Value {
     // The response kind of a built-in resource has the group and version that the resource is listed under.
     let own = match definition.built_in {
         true => json!({"group": "", "version": "", "kind": definition.kind}),

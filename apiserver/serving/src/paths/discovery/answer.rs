@@ -6,13 +6,16 @@ use bytes::Bytes;
 use http::header::{ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderMap, HeaderValue};
 use machinery::status::Status;
+use parking_lot::Mutex;
+use registry::{Definitions, Registry};
 
 use super::documents::Documents;
+use crate::paths::routed::is_routed;
+use crate::resources::connect::ConnectResource;
 use crate::response::answer::Answer;
 use crate::response::negotiate::{
     ACCEPTED, Encoding, JSON, Media, asks_nothing, clauses, meets, no_representation, not_acceptable,
 };
-use crate::shared::Shared;
 
 /// The content type of aggregated discovery.
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -24,14 +27,30 @@ fn is_known(request: &HeaderMap, tag: &HeaderValue) -> bool {
     values.flat_map(|value| value.split(',')).map(str::trim).any(|one| one == tag)
 }
 
-impl Shared {
+/// The paths of discovery.
+pub(crate) struct DiscoveryPaths {
+    registry: Registry,
+    /// The subresources that are implemented in Rust.
+    connects: Vec<ConnectResource>,
+    /// The documents of the definitions for which they were last asked.
+    documents: Mutex<Arc<Documents>>,
+}
+
+impl DiscoveryPaths {
+    pub(crate) fn new(registry: Registry, connects: Vec<ConnectResource>) -> Self {
+        Self { registry, connects, documents: Mutex::default() }
+    }
+
     /// Returns the document at a discovery path; `None` for any other path.
-    pub(crate) fn discovery(&self, path: &str, request: &HeaderMap) -> Option<Result<Answer, Status>> {
+    pub(crate) fn answer(&self, path: &str, request: &HeaderMap) -> Option<Result<Answer, Status>> {
         let path = path.trim_end_matches('/');
         let documents = self.documents();
         let plain = documents.plain.get(path)?.clone();
         let Some((bytes, tag)) = documents.aggregated.get(path) else {
-            return Some(plain_media(path, self, request).map(|media| Answer::json(200, vec![plain], media)));
+            return Some(
+                plain_media(path, &self.registry.definitions(), request)
+                    .map(|media| Answer::json(200, vec![plain], media)),
+            );
         };
         if path == "/api" && !meets(request, &SUBTYPES) {
             return Some(Err(no_representation(ACCEPTED)));
@@ -47,7 +66,7 @@ impl Shared {
     }
 
     /// Returns every discovery path.
-    pub(crate) fn discovery_paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         self.documents().plain.keys().cloned().collect()
     }
 
@@ -55,8 +74,7 @@ impl Shared {
         let definitions = self.registry.definitions();
         let mut documents = self.documents.lock();
         if documents.plain.is_empty() || documents.generation != definitions.generation {
-            let connects: Vec<_> = self.options.connects.iter().map(|(resource, _)| resource).collect();
-            *documents = Arc::new(Documents::build(&connects, &definitions));
+            *documents = Arc::new(Documents::build(&self.connects, &definitions));
         }
         documents.clone()
     }
@@ -106,8 +124,8 @@ fn aggregated_media(request: &HeaderMap) -> Result<Option<Media>, Status> {
 const SUBTYPES: [&str; 3] = ["json", "yaml", "vnd.kubernetes.protobuf"];
 
 /// Negotiates a document that exists in one form only; requests for a conversion are skipped.
-fn plain_media(path: &str, shared: &Shared, request: &HeaderMap) -> Result<Media, Status> {
-    if shared.is_routed(path) && !meets(request, &SUBTYPES) {
+fn plain_media(path: &str, definitions: &Definitions, request: &HeaderMap) -> Result<Media, Status> {
+    if is_routed(definitions, path) && !meets(request, &SUBTYPES) {
         return Err(no_representation(ACCEPTED));
     }
     if asks_nothing(request) {

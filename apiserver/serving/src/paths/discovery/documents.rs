@@ -22,7 +22,7 @@ pub(crate) struct Documents {
 
 impl Documents {
     /// `connects`: the subresources written in Rust.
-    pub(super) fn build(connects: &[&ConnectResource], definitions: &registry::Definitions) -> Self {
+    pub(super) fn build(connects: &[ConnectResource], definitions: &registry::Definitions) -> Self {
         let groups = groups::groups(definitions);
         let mut plain = BTreeMap::new();
         let mut put = |path: String, value: &Value| plain.insert(path, Bytes::from(value.to_string()));

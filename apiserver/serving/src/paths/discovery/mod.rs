@@ -1,7 +1,7 @@
 //! Discovery: what is served, plain and aggregated. Made once for each change of the definitions.
 
 mod aggregated;
-mod answer;
-pub(crate) mod documents;
+pub(crate) mod answer;
+mod documents;
 mod groups;
 mod resources;

@@ -13,7 +13,7 @@ pub(crate) fn list(
     definitions: &Definitions,
     group: &str,
     version: &str,
-    connects: &[&ConnectResource],
+    connects: &[ConnectResource],
 ) -> Value {
     let mut resources = Vec::new();
     for (definition, served) in served(definitions, group, version) {
@@ -66,9 +66,9 @@ pub(crate) fn served<'a>(
 pub(crate) fn connected<'a>(
     definition: &'a Definition,
     version: &'a str,
-    connects: &'a [&'a ConnectResource],
+    connects: &'a [ConnectResource],
 ) -> impl Iterator<Item = &'a ConnectResource> {
-    connects.iter().copied().filter(move |one| {
+    connects.iter().filter(move |one| {
         one.group == definition.group && one.version == version && one.resource == definition.plural
     })
 }

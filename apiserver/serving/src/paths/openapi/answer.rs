@@ -6,36 +6,52 @@ use bytes::Bytes;
 use http::header::{ACCEPT_RANGES, ETAG, LOCATION, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
+use machinery::clock::Clock;
+use parking_lot::Mutex;
+use registry::Registry;
 
 use super::documents::OpenApi;
 use super::{range, v3_protobuf};
+use crate::options::VersionInfo;
 use crate::request::query::Query;
 use crate::response::answer::{Answer, TEXT};
 use crate::response::conditions::{entity_tag, precondition};
 use crate::response::negotiate::{asks_nothing, clauses};
-use crate::shared::Shared;
 
 const JSON: &str = "application/json";
 const V3_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
 const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-impl Shared {
+/// The paths of OpenAPI.
+pub(crate) struct OpenApiPaths {
+    registry: Registry,
+    version: VersionInfo,
+    clock: Clock,
+    /// The documents of the definitions for which they were last asked.
+    documents: Mutex<Option<Arc<OpenApi>>>,
+}
+
+impl OpenApiPaths {
+    pub(crate) fn new(registry: Registry, version: VersionInfo, clock: Clock) -> Self {
+        Self { registry, version, clock, documents: Mutex::default() }
+    }
+
     /// Returns the document at an OpenAPI path; `None` for any other path.
-    pub(crate) fn openapi(&self, path: &str, parts: &Parts) -> Option<Answer> {
+    pub(crate) fn answer(&self, path: &str, parts: &Parts) -> Option<Answer> {
         match path.trim_end_matches('/') {
             "/openapi/v3" => {
-                let index = self.openapi_documents().index.clone();
+                let index = self.documents().index.clone();
                 let tag = entity_tag(&index);
                 Some(self.conditional(&index, &tag, TEXT, &parts.headers))
             }
-            "/openapi/v2" => Some(self.openapi_v2(&parts.headers)),
-            path => path.strip_prefix("/openapi/v3/").map(|path| self.openapi_v3(path, parts)),
+            "/openapi/v2" => Some(self.v2(&parts.headers)),
+            path => path.strip_prefix("/openapi/v3/").map(|path| self.v3(path, parts)),
         }
     }
 
-    fn openapi_v3(&self, path: &str, parts: &Parts) -> Answer {
-        let documents = self.openapi_documents();
-        let Some((bytes, hash)) = documents.document(&self.options.version, path) else {
+    fn v3(&self, path: &str, parts: &Parts) -> Answer {
+        let documents = self.documents();
+        let Some((bytes, hash)) = documents.document(&self.version, path) else {
             return Answer::empty(404);
         };
         let clauses = clauses(&parts.headers);
@@ -68,9 +84,9 @@ impl Shared {
         answer
     }
 
-    fn openapi_v2(&self, request: &HeaderMap) -> Answer {
-        let documents = self.openapi_documents();
-        let v2 = documents.v2(&self.options.version);
+    fn v2(&self, request: &HeaderMap) -> Answer {
+        let documents = self.documents();
+        let v2 = documents.v2(&self.version);
         let protobuf = clauses(request).iter().any(|clause| clause.subtype.contains("proto-openapi.spec.v2"));
         let ((bytes, tag), content_type) = if protobuf {
             (&v2.protobuf, V2_PROTOBUF)
@@ -104,15 +120,15 @@ impl Shared {
         answer
     }
 
-    fn openapi_documents(&self) -> Arc<OpenApi> {
+    fn documents(&self) -> Arc<OpenApi> {
         let definitions = self.registry.definitions();
-        let mut openapi = self.openapi.lock();
+        let mut openapi = self.documents.lock();
         let current =
             openapi.as_ref().filter(|openapi| openapi.definitions.generation == definitions.generation);
         if let Some(current) = current {
             return current.clone();
         }
-        let new = Arc::new(OpenApi::new(&self.options.version, definitions));
+        let new = Arc::new(OpenApi::new(&self.version, definitions));
         *openapi = Some(new.clone());
         new
     }

@@ -1,8 +1,8 @@
 //! OpenAPI v3 and v2. Each document is made when it is first asked for, and again after a change of the definitions.
 
-mod answer;
+pub(crate) mod answer;
 mod document;
-pub(crate) mod documents;
+mod documents;
 mod paths;
 mod range;
 mod schemas;

@@ -2,7 +2,7 @@
 
 mod access;
 mod messages;
-mod review;
+pub(crate) mod review;
 mod spec;
 pub(crate) mod token_request;
 mod who;

@@ -1,15 +1,16 @@
 //! Impersonation and authorization of a request.
 
+use std::sync::Arc;
+
 use access::attributes::Resource;
 use access::authorize::{Decision, forbidden};
-use access::{Attributes, User, impersonate};
+use access::{Attributes, Authorizer, User, impersonate};
 use http::HeaderMap;
 use machinery::status::Status;
 
 use super::asked::Asked;
 use super::audit::AuditRecord;
 use super::verb::Verb;
-use crate::shared::Shared;
 
 /// The action that a request asks permission for.
 #[derive(Clone, Copy)]
@@ -27,20 +28,35 @@ impl<'a> Request<'a> {
     }
 }
 
-impl Shared {
+/// Decides what users may do.
+pub(crate) struct Authorization {
+    authorizer: Arc<dyn Authorizer>,
+    /// The impersonation mode that each user used last.
+    last_modes: impersonate::LastModes,
+}
+
+impl Authorization {
+    pub(crate) fn new(authorizer: Arc<dyn Authorizer>) -> Self {
+        Self { authorizer, last_modes: impersonate::LastModes::default() }
+    }
+
+    pub(crate) fn authorizer(&self) -> &dyn Authorizer {
+        &*self.authorizer
+    }
+
     /// Returns the user on whose behalf the request is served: `user`, or the one that `user` impersonates.
     ///
     /// # Errors
     /// 400 for malformed impersonation headers, 403 if the impersonation or the request itself is not
     /// allowed.
-    pub(crate) fn admit<'a>(
+    pub(crate) fn authorize<'a>(
         &self,
         record: &'a AuditRecord,
         headers: &HeaderMap,
         user: &'a User,
         request: Request<'_>,
     ) -> Result<&'a User, Status> {
-        let authorizer = &*self.options.authorizer;
+        let authorizer = &*self.authorizer;
         let other = impersonate::impersonate(&request.of(user), headers, authorizer, &self.last_modes)?;
         let user = other.map_or(user, |other| record.impersonates(other));
         match self.denial(user, request) {
@@ -59,7 +75,7 @@ impl Shared {
 
     fn denial(&self, user: &User, request: Request<'_>) -> Option<Status> {
         let attributes = request.of(user);
-        match self.options.authorizer.authorize(&attributes) {
+        match self.authorizer.authorize(&attributes) {
             Decision::Allow => None,
             Decision::Deny(reason) => Some(forbidden(&attributes, &reason)),
         }
