@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use engine::{Manager, NamespacedName};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Api;
+use kubeadm::config::cluster_info::signature;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
@@ -82,5 +83,33 @@ async fn a_machine_is_replaced_before_its_certificates_expire() {
     let is_replaced = |manager: &Manager| get::<Machine>(manager, &old).is_none() && is_settled(manager, 1);
     world.until("replaced", is_replaced).await;
     assert!(world.manager.clock().now() - now < chrono::Duration::minutes(10));
+    world.manager.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn bootstrap_tokens_sign_cluster_info() {
+    let world = World::new(GROUPS, start).await;
+    create(&world, 1).await;
+    world.until("available", |manager| is_settled(manager, 1)).await;
+    let client = client(&world.manager);
+    let maps = Api::<ConfigMap>::namespaced(client.clone(), "kube-public");
+    let metadata = json!({"name": "cluster-info", "namespace": "kube-public"});
+    let written =
+        json!({"metadata": metadata, "data": {"kubeconfig": "text", "jws-kubeconfig-abcdef": "another"}});
+    maps.create(&Default::default(), &serde_json::from_value(written).unwrap()).await.unwrap();
+
+    world.patch::<KubeadmControlPlane>("cp", json!({"spec": {"replicas": 3}})).await;
+    world.until("three machines", |manager| is_settled(manager, 3)).await;
+    let mut data = maps.get("cluster-info").await.unwrap().data.unwrap();
+    assert_eq!(data.remove("kubeconfig").as_deref(), Some("text"));
+    assert_eq!(data.remove("jws-kubeconfig-abcdef").as_deref(), Some("another"));
+    assert_eq!(data.len(), 2, "a token for each machine that joins: {:?}", data.keys());
+    for (key, value) in data {
+        let id = key.strip_prefix("jws-kubeconfig-").unwrap();
+        let secrets = Api::<Secret>::namespaced(client.clone(), "kube-system");
+        let token = secrets.get(&format!("bootstrap-token-{id}")).await.unwrap();
+        let secret = String::from_utf8(token.data.unwrap()["token-secret"].0.clone()).unwrap();
+        assert_eq!(value, signature("text", id, &secret));
+    }
     world.manager.stop().await;
 }
