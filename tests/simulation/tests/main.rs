@@ -20,6 +20,7 @@ mod ports;
 mod quorum;
 mod restarts;
 mod seeds;
+mod shrink;
 mod silent;
 mod simulation;
 mod topology;

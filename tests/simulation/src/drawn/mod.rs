@@ -8,11 +8,12 @@ mod classes;
 pub mod manifests;
 mod progress;
 pub mod script;
+pub mod shrink;
 mod topology;
 pub mod user;
 pub mod wanted;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::world::World;
 use progress::Progress;
@@ -38,10 +39,16 @@ pub struct Report {
 /// Runs what `seed` says.
 ///
 /// # Errors
-/// An invariant is violated, or a cluster does not become as wanted. The error contains the seed and the actions.
+/// An invariant is violated, or a cluster does not become as wanted. The error contains the seed, and the smallest script that was found to
+/// fail with it.
 pub fn run(seed: u64) -> Result<Report> {
     let script = Script::draw(seed);
-    play(seed, &script).with_context(|| format!("seed {seed}: {script:#?}"))
+    play(seed, &script).map_err(|error| {
+        let smallest = shrink::smallest(&script, |smaller| play(seed, smaller).is_err());
+        let why = play(seed, &smallest).err().unwrap_or(error);
+        let (all, left) = (shrink::size(&script), shrink::size(&smallest));
+        why.context(format!("seed {seed}: of {all} are enough: {left}: {smallest:#?}"))
+    })
 }
 
 /// Plays a script in a world with this seed.
