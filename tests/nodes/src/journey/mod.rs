@@ -1,5 +1,6 @@
 //! The journey of a user: `firstlight up -f examples/local-cluster.yaml`, and what follows until the cluster is deleted again.
 
+mod claim;
 mod forward;
 mod restart;
 
@@ -29,6 +30,8 @@ pub async fn play(stage: &mut Stage<'_>) -> Result<()> {
     answers(&stage.server, &cluster, &machines::names(&management).await?).await?;
     forward::run(&stage.server).await?;
     stage.steps.done("a Deployment answers through its Service, by name, and at a port of this machine")?;
+    claim::run(stage, &cluster).await?;
+    stage.steps.done("a Pod reads what another one wrote to the volume of a claim")?;
     // The upgrade comes first: it replaces each machine.
     management.apply(&manifest::cluster(new)?).await?;
     machines::wait(&management, &cluster, 2, new, CHANGE).await?;
