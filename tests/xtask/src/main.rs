@@ -111,11 +111,12 @@ enum Command {
     /// Builds the server first, unless FIRSTLIGHT_BINARY names one. Needs root, Go, and what tests/nodes/install-tools installs.
     Nodes {
         /// Only the scenarios whose names contain one of these: `journey` and `pivot` (into itself), which are the default ones, `tutorial` (the commands
-        /// of docs/tutorials/local-cluster.md), `class` (upstream's quick start), `by-hand` (the same cluster by kubeadm alone), and the bad days `behind`, `cut`, `kills`, `refused`, `two`,
+        /// of docs/tutorials/local-cluster.md), `class` (upstream's quick start), `by-hand` (the same cluster by kubeadm alone), `figures` and `three` (figures of 1 + 1 and of
+        /// 3 + 3 machines, the latter by kubeadm alone, too), and the bad days `behind`, `cut`, `kills`, `refused`, `two`,
         /// `unprivileged`. `docker` and `podman` need Debian's docker.io or podman, iptables and python3, and run only so; so does `capd` (upstream's own Docker provider,
         /// with Docker). `images`: only make the images in target/tools/nodes, and print where they are.
         names: Vec<String>,
-        /// All scenarios, except `docker`, `podman` and `capd`.
+        /// All scenarios, except `docker`, `podman`, `capd` and those of figures.
         #[arg(long, conflicts_with = "names")]
         all: bool,
     },
