@@ -18,12 +18,19 @@ use metal_provisioning::{Configuration, Dependencies};
 /// The environment variable that marks the inner run of a test.
 const INSIDE: &str = "FIRSTLIGHT_TEST_INSIDE";
 
+/// The arguments with which this program runs only one test of this file.
+fn only(name: &str) -> String {
+    // The name of a test has no name of its program.
+    let (_, here) = module_path!().split_once("::").unwrap();
+    format!("--exact {here}::{name} --nocapture")
+}
+
 /// Runs the test `name` again in its own network namespace, after `prepare`. Returns `true` in that inner run.
 fn inside(name: &str, prepare: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
-    let script = format!("{prepare} exec \"$0\" --exact bad_input::{name} --nocapture");
+    let script = format!("{prepare} exec \"$0\" {}", only(name));
     let mut command = Command::new("unshare");
     command.args(["--map-root-user", "--net", "sh", "-c", &script]).arg(std::env::current_exe().unwrap());
     let output = command.env(INSIDE, "1").output().expect("unshare of util-linux is needed");
@@ -103,9 +110,8 @@ fn another_program_has_the_port() {
 #[test]
 fn somebody_who_is_not_root() {
     // The process is root in the namespace, but has no capabilities.
-    let prepare = format!(
-        "{ADDRESS} exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" --exact bad_input::somebody_who_is_not_root --nocapture;"
-    );
+    let test = only("somebody_who_is_not_root");
+    let prepare = format!("{ADDRESS} exec setpriv --bounding-set=-all --inh-caps=-all \"$0\" {test};");
     if inside("somebody_who_is_not_root", &prepare) {
         let error = start().to_string();
         assert!(error.contains("not permitted: run as root"), "{error}");

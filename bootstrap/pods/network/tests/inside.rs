@@ -41,7 +41,10 @@ impl Machine {
             return None;
         }
         process::offer();
-        let arguments = ["--exact", "inside::as_helper", "--nocapture"].map(str::to_owned).to_vec();
+        // The name of a test has no name of its program.
+        let (_, here) = module_path!().split_once("::").unwrap();
+        let helper = format!("{here}::as_helper");
+        let arguments = ["--exact", &helper, "--nocapture"].map(str::to_owned).to_vec();
         let api = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let options = Options {
             api: api.local_addr().unwrap(),

@@ -88,7 +88,7 @@ fn when_it_is_available() {
             counted(2),
             "False NotAvailable Deletion in progress",
             "False NotScalingUp",
-            "ScalingDown",
+            "Running",
         ),
         (
             "no set yet",
