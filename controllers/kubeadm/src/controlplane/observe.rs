@@ -19,9 +19,9 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::addons::{self, Addons};
-use super::decisions::Decisions;
+use super::in_place::decisions::Decisions;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
-use super::{desired, members, removal, unhealthy, up_to_date};
+use super::{desired, etcd_members, outdated, remediation::candidates, removal};
 use crate::certificates::{self, Purpose};
 use crate::checks::Checks;
 use crate::error::Result;
@@ -266,7 +266,7 @@ impl ControlPlaneController {
         let is_ready = addons.kubeadm_config.is_some()
             && !observed.machines.is_empty()
             && !deleting
-            && !unhealthy::replaces_all(observed);
+            && !candidates::replaces_all(observed);
         let mut view = View {
             initialized: observed.was_initialized() || is_ready,
             addons,
@@ -275,7 +275,7 @@ impl ControlPlaneController {
             etcd: None,
         };
         let now = self.manager.clock().now();
-        let is_outdated = |member| !up_to_date::reasons(observed, member, now).is_empty();
+        let is_outdated = |member| !outdated::reasons(observed, member, now).is_empty();
         if view.initialized && !deleting && observed.machines.iter().any(is_outdated) {
             view.addons.missing_bindings =
                 addons::upgrade::missing_bindings(connected, &observed.control_plane).await;
@@ -319,7 +319,7 @@ impl ControlPlaneController {
         if removal::must_ask_members(observed, &etcd) {
             // A request to a Node that is cut off would only run into its time limit.
             let (lost, asked): (Vec<Member>, Vec<Member>) =
-                etcd.members.iter().cloned().partition(|member| members::is_cut_off(view, &member.name));
+                etcd.members.iter().cloned().partition(|member| etcd_members::is_cut_off(view, &member.name));
             etcd.silent = self.etcd.silent(&self.manager, connected, credentials, &asked).await?;
             etcd.silent.extend(lost.iter().map(|member| member.id));
         }

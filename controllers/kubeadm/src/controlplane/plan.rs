@@ -8,9 +8,9 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{Kubeconfig, Observed, Template};
+use super::remediation::outcome::Remediation;
 use super::removal::{terminate, terminate_blindly, unexpected_member};
 use super::situation::{Decision, Situation};
-use super::verdict::Remediation;
 use super::{adoption, authorities, deletion, in_place, remediation, scaling, status, wake};
 use crate::certificates::Purpose;
 use crate::names;

@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 
 use super::observed::{Observed, are_components_healthy, component_conditions, node_name};
-use super::{authorities, members, record};
+use super::{authorities, etcd_members, record};
 use crate::names::condition;
 
 /// Annotation on Clusters with a topology: the version of the upgrade step that is carried out.
@@ -98,10 +98,10 @@ pub fn check(observed: &Observed, machines: &[Machine], scaling_up: bool, except
 
 /// Checks that etcd has no member that belongs to no Machine. One that can be removed is removed before anything else.
 fn check_members(observed: &Observed, result: &mut Preflight) {
-    let Some(etcd) = observed.etcd().filter(|_| !members::is_provisioning(observed)) else { return };
-    for member in members::unexpected(observed, etcd) {
+    let Some(etcd) = observed.etcd().filter(|_| !etcd_members::is_provisioning(observed)) else { return };
+    for member in etcd_members::unexpected(observed, etcd) {
         result.etcd_unhealthy = true;
-        let name = members::text(member);
+        let name = etcd_members::text(member);
         result.problems.push(format!(
             "Etcd member {name} does not have a corresponding Machine, and can't be removed before the other members are healthy"
         ));
@@ -123,7 +123,7 @@ fn check_replacement(observed: &Observed, machines: &[Machine]) -> Preflight {
         return result;
     }
     let problem = match (observed.etcd(), &observed.workload) {
-        (Some(etcd), Some(view)) if members::with_new(view, etcd).is_quorum() => return result,
+        (Some(etcd), Some(view)) if etcd_members::with_new(view, etcd).is_quorum() => return result,
         (Some(_), Some(_)) => {
             "adding a new control plane Machine can lead to etcd quorum loss. Please check the etcd status"
         }

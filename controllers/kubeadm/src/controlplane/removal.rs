@@ -8,12 +8,12 @@ use engine::etcd::Member;
 use engine::object;
 use schemas::HasConditions;
 
-use super::members::{self, Remaining};
+use super::etcd_members::{self, Remaining};
 use super::observed::{ControlPlaneMachine, Observed, is_healthy};
 use super::record;
+use super::remediation::candidates::is_candidate;
 use super::situation::{Decision, Situation};
 use super::step::Step;
-use super::unhealthy::is_candidate;
 use crate::etcd::Etcd;
 use crate::names::{self, condition};
 
@@ -21,7 +21,7 @@ use crate::names::{self, condition};
 /// its status.
 pub fn must_ask_members(observed: &Observed, etcd: &Etcd) -> bool {
     waiting_for_hook(observed).is_some()
-        || members::unexpected(observed, etcd).next().is_some()
+        || etcd_members::unexpected(observed, etcd).next().is_some()
         || observed.machines.iter().any(|member| is_candidate(&member.machine))
         || record::carried(observed).is_some()
 }
@@ -43,9 +43,9 @@ pub(super) fn unexpected_member(situation: &Situation<'_>) -> Option<Step> {
     };
     let is_safe = |member: &&Member| match member.name.is_empty() {
         true => !observed.machines.iter().any(lacks_member),
-        false => members::without(view, etcd, Some(member.id)).is_quorum(),
+        false => etcd_members::without(view, etcd, Some(member.id)).is_quorum(),
     };
-    members::unexpected(observed, etcd).find(is_safe).map(|member| Step::RemoveMember(member.id))
+    etcd_members::unexpected(observed, etcd).find(is_safe).map(|member| Step::RemoveMember(member.id))
 }
 
 /// Returns whether a Machine has this control plane's pre-terminate hook.
@@ -109,14 +109,14 @@ pub(super) fn terminate(situation: &Situation<'_>) -> Option<Decision> {
     };
     let Some(node) = node_of(observed, member) else {
         // A member without a Machine may belong to this one; it is removed first by [`unexpected_member`].
-        return match members::unexpected(observed, etcd).next() {
+        return match etcd_members::unexpected(observed, etcd).next() {
             Some(stray) => waits(format!("etcd member {:?} may be its own", stray.name)),
             None => Some(Decision::steps(vec![remove_hook])),
         };
     };
     let mut steps = Vec::new();
     if let Some(found) = etcd.member(&node) {
-        let left = members::without(view, etcd, Some(found.id));
+        let left = etcd_members::without(view, etcd, Some(found.id));
         if !left.is_quorum() {
             return waits(quorum_would_be_lost(left));
         }
@@ -164,7 +164,8 @@ pub(super) fn leads(observed: &Observed, member: &ControlPlaneMachine) -> bool {
 /// asked, because the request goes through its kubelet; the other members elect another one when it is removed.
 pub(super) fn forward_leadership(observed: &Observed, leaving: &ControlPlaneMachine) -> Option<Step> {
     let (etcd, view) = (observed.etcd()?, observed.workload.as_ref()?);
-    let node = leaving.node().filter(|node| leads(observed, leaving) && !members::is_cut_off(view, node))?;
-    let next = members::next_leader(observed, etcd, leaving)?;
+    let node =
+        leaving.node().filter(|node| leads(observed, leaving) && !etcd_members::is_cut_off(view, node))?;
+    let next = etcd_members::next_leader(observed, etcd, leaving)?;
     Some(Step::MoveLeader { from: node.to_owned(), to: next.id })
 }

@@ -6,13 +6,13 @@ use chrono::{DateTime, Utc};
 use engine::{conditions, object};
 use schemas::cluster::Machine;
 
+use super::etcd_members::{self, Mismatch};
 use super::machine_conditions::{self, Blind};
-use super::members::{self, Mismatch};
 use super::observed::{ControlPlaneMachine, Observed};
 use super::preflight::Preflight;
+use super::remediation::outcome::Remediation;
 use super::step::Step;
-use super::verdict::Remediation;
-use super::{addons, up_to_date};
+use super::{addons, outdated};
 
 /// The observed state and the conditions computed from it.
 pub(super) struct Situation<'a> {
@@ -40,12 +40,12 @@ impl<'a> Situation<'a> {
         let mut machines = Vec::new();
         for member in &observed.machines {
             let mut machine = member.machine.as_ref().clone();
-            let mut reasons = up_to_date::reasons(observed, member, now);
-            let condition = up_to_date::updating(&machine);
+            let mut reasons = outdated::reasons(observed, member, now);
+            let condition = outdated::updating(&machine);
             if let Some(updating) = &condition {
                 reasons = vec![updating.message.trim_start_matches("* ").to_owned()];
             }
-            conditions::set(&mut machine, now, condition.unwrap_or_else(|| up_to_date::condition(&reasons)));
+            conditions::set(&mut machine, now, condition.unwrap_or_else(|| outdated::condition(&reasons)));
             for condition in machine_conditions::of_machine(observed, member, blind.as_ref()) {
                 conditions::set(&mut machine, now, condition);
             }
@@ -58,7 +58,15 @@ impl<'a> Situation<'a> {
         let view = observed.workload.as_ref().filter(|_| !is_deleting);
         let addons = view.map(|view| addons::plan(&view.addons, &observed.control_plane));
         let addons = addons.unwrap_or_default();
-        Self { mismatch: members::compare(observed, now), observed, machines, outdated, blind, now, addons }
+        Self {
+            mismatch: etcd_members::compare(observed, now),
+            observed,
+            machines,
+            outdated,
+            blind,
+            now,
+            addons,
+        }
     }
 
     /// Returns the Machines that are not being deleted and must be replaced.

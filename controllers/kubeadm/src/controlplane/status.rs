@@ -14,9 +14,9 @@ use schemas::controlplane::{KubeadmControlPlane, LastRemediation};
 use schemas::meta::Condition;
 use schemas::version::Version;
 
-use super::health;
+use super::control_plane_conditions;
+use super::etcd_members::Mismatch;
 use super::machine_conditions::Blind;
-use super::members::Mismatch;
 use super::observed::{Observed, Template};
 use super::preflight::Preflight;
 use super::record::Record;
@@ -66,7 +66,7 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
     if let Some(condition) = certificates(inputs.observed, now) {
         set(condition);
     }
-    for condition in health::of_control_plane(inputs) {
+    for condition in control_plane_conditions::of_control_plane(inputs) {
         set(condition);
     }
     set(rolling_out(inputs));
@@ -81,7 +81,7 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
         }
         None => is_false(condition::DELETING, "NotDeleting", ""),
     });
-    let available = health::available(control_plane, inputs);
+    let available = control_plane_conditions::available(control_plane, inputs);
     conditions::set(control_plane, now, available);
     v1beta1::set(control_plane, inputs);
 }

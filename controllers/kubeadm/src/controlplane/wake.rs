@@ -8,7 +8,7 @@ use schemas::HasConditions;
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::observed::{Kubeconfig, Observed, Template};
-use super::{authorities, up_to_date};
+use super::{authorities, outdated};
 use crate::names::condition;
 
 /// Interval between checks of state that changes without an event: etcd's members, a control plane that is
@@ -66,7 +66,7 @@ fn rollouts(observed: &Observed) -> Vec<DateTime<Utc>> {
     let after = rollout.and_then(|rollout| rollout.after.as_deref()).and_then(parse_rfc3339);
     let days = rollout.and_then(|rollout| rollout.before.as_ref()?.certificates_expiry_days);
     let expiring = observed.machines.iter().filter_map(|member| {
-        let date = up_to_date::certificates_expiry(member)? - chrono::Duration::days(i64::from(days?));
+        let date = outdated::certificates_expiry(member)? - chrono::Duration::days(i64::from(days?));
         // Certificates that expire in exactly this many days are not yet a reason.
         Some(date + chrono::Duration::seconds(1))
     });

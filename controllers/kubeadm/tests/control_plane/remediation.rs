@@ -310,7 +310,8 @@ fn a_control_plane_that_is_not_initialised_has_nothing_to_lose() {
     mark(&mut world, 0);
     world.observed.workload = None;
     Arc::make_mut(&mut world.observed.control_plane).status = None;
-    let replaces_all = |world: &World| kubeadm::controlplane::unhealthy::replaces_all(&world.observed);
+    let replaces_all =
+        |world: &World| kubeadm::controlplane::remediation::candidates::replaces_all(&world.observed);
     assert!(replaces_all(&world), "and is not initialised by a Machine that goes");
     assert_eq!(remediate(&mut world).0, [Step::DeleteMachine("m0".to_owned())]);
     world.deleting(0);

@@ -5,7 +5,7 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 
 use crate::controlplane::observed::ControlPlaneMachine;
-use crate::controlplane::unhealthy::is_candidate;
+use crate::controlplane::remediation::candidates::is_candidate;
 use crate::names::condition;
 
 /// Returns the candidate that is broken most, for which the chance is best that its replacement can join. `machines` are the Machines of

@@ -5,7 +5,9 @@
 //!
 //! Invariant: a Machine is deleted only if the etcd members of the others form a quorum (tests/control_plane/remediation.rs).
 
+pub mod candidates;
 mod choose;
+pub(super) mod outcome;
 mod retry;
 
 use chrono::{DateTime, Utc};
@@ -15,16 +17,16 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use super::members;
+use super::etcd_members;
 use super::observed::{ControlPlaneMachine, Observed, are_components_healthy};
 use super::preflight::pending_topology_version;
 use super::record::{self, Record};
 use super::removal::{forward_leadership, leads, node_of};
 use super::situation::Situation;
 use super::step::Step;
-use super::unhealthy::{is_candidate, is_unhealthy};
-use super::verdict::Remediation;
 use crate::names::{self, condition};
+use candidates::{is_candidate, is_unhealthy};
+use outcome::Remediation;
 
 const CANNOT: &str = "CannotBeRemediated";
 const DEFERRED: &str = "RemediationDeferred";
@@ -200,12 +202,12 @@ fn check_health(situation: &Situation<'_>, member: &ControlPlaneMachine) -> Resu
     // Without a Node, the Machine's member is not known. The quorum is checked again before any member is removed.
     let Some(node) = node_of(observed, member) else { return Ok(()) };
     let id = etcd.member(&node).map(|found| found.id);
-    if !members::without(view, etcd, id).is_quorum() {
+    if !etcd_members::without(view, etcd, id).is_quorum() {
         return unsafe_now();
     }
     if leads(observed, member)
         && forward_leadership(observed, member).is_none()
-        && !members::is_cut_off(view, &node)
+        && !etcd_members::is_cut_off(view, &node)
     {
         let text = "KubeadmControlPlane can't remediate this Machine because there is no healthy Machine to forward etcd leadership to";
         return Err(Refusal::new(CANNOT, text));

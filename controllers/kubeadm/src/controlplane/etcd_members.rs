@@ -8,7 +8,7 @@ use schemas::cluster::Machine;
 
 use super::machine_conditions::is_unreachable;
 use super::observed::{ControlPlaneMachine, Observed, View, is_ready, node_name};
-use super::unhealthy::is_unhealthy;
+use super::remediation::candidates::is_unhealthy;
 use crate::etcd::{self, Etcd};
 use crate::names::condition;
 

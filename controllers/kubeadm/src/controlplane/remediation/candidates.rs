@@ -5,16 +5,16 @@ use engine::object;
 use schemas::HasConditions;
 use schemas::cluster::Machine;
 
-use super::observed::Observed;
+use crate::controlplane::observed::Observed;
 use crate::names::condition;
 
 /// Returns whether a health check of the Machine failed.
-pub(super) fn is_unhealthy(machine: &Machine) -> bool {
+pub(crate) fn is_unhealthy(machine: &Machine) -> bool {
     conditions::has(machine.conditions(), condition::HEALTH_CHECK_SUCCEEDED, FALSE)
 }
 
 /// Returns whether the control plane is asked to remediate the Machine.
-pub(super) fn is_candidate(machine: &Machine) -> bool {
+pub(crate) fn is_candidate(machine: &Machine) -> bool {
     is_unhealthy(machine)
         && conditions::has(machine.conditions(), condition::OWNER_REMEDIATED, FALSE)
         && !object::is_deleting(machine)

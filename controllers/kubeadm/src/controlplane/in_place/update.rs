@@ -12,16 +12,16 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use serde_json::{Value, json};
 
-use super::desired::{self, Entry};
-use super::observe::ControlPlaneController;
-use super::observed::{ControlPlaneMachine, Observed};
-use super::up_to_date;
+use crate::controlplane::desired::{self, Entry};
+use crate::controlplane::observe::ControlPlaneController;
+use crate::controlplane::observed::{ControlPlaneMachine, Observed};
+use crate::controlplane::outdated;
 use crate::error::{Error, Result};
 use crate::names::MANAGER;
 
 impl ControlPlaneController {
     /// Reads the decisions about the Machines.
-    pub(super) fn read_decisions(&self, observed: &mut Observed) {
+    pub(crate) fn read_decisions(&self, observed: &mut Observed) {
         let generation = observed.control_plane.metadata.generation;
         let now = self.manager.clock().monotonic();
         for member in &observed.machines {
@@ -31,7 +31,7 @@ impl ControlPlaneController {
     }
 
     /// Asks whether the Machine of this name can be updated in place, and keeps the answer for the next plan.
-    pub(super) async fn ask_for_update(&self, observed: &Observed, name: &str) -> Result<()> {
+    pub(crate) async fn ask_for_update(&self, observed: &Observed, name: &str) -> Result<()> {
         let Some(member) = observed.member(name) else { return Ok(()) };
         let decision = self.decide(observed, member).await?;
         tracing::info!(machine = name, ?decision, "update in place");
@@ -69,7 +69,7 @@ impl ControlPlaneController {
         let configuration = in_place::dynamic_value(&wanted, objects.dynamic_type());
         let desired = objects.apply_dry_run(MANAGER, &key, configuration).await?;
         let (machine, new_machine) = self.machines_of(observed, member);
-        let (present, new) = up_to_date::compared(&observed.control_plane, &config.spec);
+        let (present, new) = outdated::compared(&observed.control_plane, &config.spec);
         Ok(Some((
             Objects {
                 machine: in_place::value(machine.as_ref()),
@@ -118,7 +118,7 @@ impl ControlPlaneController {
 
     /// Marks the Machine, writes its objects, the one that is refused most likely first, then its version, and then the hook that makes the Machine
     /// controller go on. Repeated as a whole after a failure: a start is never taken back.
-    pub(super) async fn start_update(&self, observed: &Observed, name: &str) -> Result<()> {
+    pub(crate) async fn start_update(&self, observed: &Observed, name: &str) -> Result<()> {
         let Some(member) = observed.member(name) else { return Ok(()) };
         let key = NamespacedName::of(member.machine.as_ref());
         let (latest, _) = self.machines_of(observed, member);

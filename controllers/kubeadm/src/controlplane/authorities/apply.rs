@@ -4,13 +4,13 @@ use engine::{NamespacedName, owners};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 
-use super::observe::ControlPlaneController;
-use super::observed::Observed;
 use crate::certificates::{self, Purpose, Recipe};
+use crate::controlplane::observe::ControlPlaneController;
+use crate::controlplane::observed::Observed;
 use crate::error::Result;
 
 impl ControlPlaneController {
-    pub(super) async fn make_certificates(&self, observed: &Observed, missing: &[Purpose]) -> Result<()> {
+    pub(crate) async fn make_certificates(&self, observed: &Observed, missing: &[Purpose]) -> Result<()> {
         let cluster = NamespacedName::of(observed.cluster.as_ref());
         let recipe = Recipe::of(&observed.cluster_configuration())?;
         for purpose in missing {
@@ -22,7 +22,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    pub(super) async fn own_secrets(&self, observed: &Observed, purposes: &[Purpose]) -> Result<()> {
+    pub(crate) async fn own_secrets(&self, observed: &Observed, purposes: &[Purpose]) -> Result<()> {
         let cluster = NamespacedName::of(observed.cluster.as_ref());
         for purpose in purposes {
             let name = NamespacedName::new(cluster.namespace.as_str(), purpose.secret_name(&cluster.name));
@@ -31,7 +31,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    pub(super) async fn own_secret(
+    pub(crate) async fn own_secret(
         &self,
         name: &NamespacedName,
         control_plane: &KubeadmControlPlane,
@@ -46,7 +46,7 @@ impl ControlPlaneController {
         Ok(())
     }
 
-    pub(super) async fn make_kubeconfig(&self, observed: &Observed) -> Result<()> {
+    pub(crate) async fn make_kubeconfig(&self, observed: &Observed) -> Result<()> {
         let cluster = NamespacedName::of(observed.cluster.as_ref());
         let authority = self.authority(&cluster, Purpose::ClusterAuthority)?;
         let endpoint = crate::config::render::endpoint(&observed.cluster)?;
@@ -56,9 +56,14 @@ impl ControlPlaneController {
         let server = present.and_then(|text| pki::kubeconfig::Kubeconfig::parse(&text).ok());
         let server = server.map_or_else(|| format!("https://{endpoint}"), |config| config.server);
         let recipe = Recipe::of(&observed.cluster_configuration())?;
-        let issued =
-            super::kubeconfig::make(&cluster.name, &server, &authority, recipe.algorithm, &self.manager)
-                .await?;
+        let issued = crate::controlplane::kubeconfig::make(
+            &cluster.name,
+            &server,
+            &authority,
+            recipe.algorithm,
+            &self.manager,
+        )
+        .await?;
         let data = json!({"value": k8s_openapi::ByteString(issued.clone().into_bytes())});
         match existing {
             Some(_) => drop(self.secrets.merge(&name, None, json!({"data": data})).await?),

@@ -16,7 +16,7 @@ type Kept = (Option<i64>, Decision);
 
 /// The decisions, by UID of the Machine.
 #[derive(Debug)]
-pub(super) struct Decisions(Expiring<String, Kept>);
+pub(crate) struct Decisions(Expiring<String, Kept>);
 
 impl Default for Decisions {
     fn default() -> Self {

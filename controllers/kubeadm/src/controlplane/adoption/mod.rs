@@ -1,16 +1,18 @@
 //! Adoption: the control plane takes control of control plane Machines that have no controller, or refuses to work beside Machines of
 //! another one. Pure functions.
 
+mod apply;
+
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use schemas::version::Version;
 
-use super::observed::Observed;
-use super::situation::{Decision, Event};
-use super::step::Step;
+use crate::controlplane::observed::Observed;
+use crate::controlplane::situation::{Decision, Event};
+use crate::controlplane::step::Step;
 
 /// Returns what is decided about the cluster's Machines of other owners; `None` if there are none, or if it is too early.
-pub(super) fn plan(observed: &Observed) -> Option<Decision> {
+pub(crate) fn plan(observed: &Observed) -> Option<Decision> {
     let is_early = !engine::initialization::has_infrastructure(&observed.cluster) || !observed.has_endpoint();
     if is_early || !observed.is_mixed() {
         return None;

@@ -12,7 +12,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::Condition;
 
 use super::authorities;
-use super::members;
+use super::etcd_members;
 use super::observed::{component_conditions, is_healthy, node_name};
 use super::status::Inputs;
 use crate::names::{CONTROL_PLANE_ROLE, condition};
@@ -57,7 +57,7 @@ pub fn of_control_plane(inputs: &Inputs<'_>) -> Vec<Condition> {
 /// Lists control plane Nodes without a Machine; empty while a Machine still waits for its Node.
 fn stray_nodes(inputs: &Inputs<'_>) -> Vec<String> {
     let Some(view) = &inputs.observed.workload else { return Vec::new() };
-    if members::is_provisioning(inputs.observed) || inputs.observed.is_mixed() {
+    if etcd_members::is_provisioning(inputs.observed) || inputs.observed.is_mixed() {
         return Vec::new();
     }
     let known = |name: &str| inputs.machines.iter().any(|machine| node_name(machine) == Some(name));
@@ -186,7 +186,7 @@ fn judged(control_plane: &KubeadmControlPlane, inputs: &Inputs<'_>, with_etcd: b
         );
     }
     if with_etcd && let Some(etcd) = inputs.observed.etcd() {
-        let (well, voting, needed) = members::quorum(etcd, inputs.machines);
+        let (well, voting, needed) = etcd_members::quorum(etcd, inputs.machines);
         let verb = if well == 1 { "is" } else { "are" };
         let text = format!(
             "* {well} of {voting} etcd members {verb} healthy, at least {needed} healthy member required for etcd quorum"

@@ -7,13 +7,13 @@ use engine::conditions::{self, is_false};
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use super::observed::ControlPlaneMachine;
-use super::step::Step;
+use crate::controlplane::observed::ControlPlaneMachine;
+use crate::controlplane::step::Step;
 use crate::names::condition;
 
 /// What becomes of the unhealthy Machines.
 #[derive(Debug, Default)]
-pub(super) struct Remediation {
+pub(crate) struct Remediation {
     /// The condition `OwnerRemediated` of Machines, by name; `None` where it is removed.
     pub conditions: BTreeMap<String, Option<Condition>>,
     /// The record that the control plane is to have.

@@ -1,17 +1,20 @@
 //! Updates of Machines in place, instead of their replacement: when one is tried, and which ones are under way. Pure functions.
 
+pub(super) mod decisions;
+mod update;
+
 use engine::in_place::{self, Decision};
 use engine::names::{DELETE_MACHINE, REMEDIATE_MACHINE};
 use engine::object::annotation;
 
-use super::observed::{ControlPlaneMachine, Observed};
-use super::preflight::{self, Preflight};
-use super::situation::Situation;
-use super::step::Step;
-use super::up_to_date;
+use crate::controlplane::observed::{ControlPlaneMachine, Observed};
+use crate::controlplane::outdated;
+use crate::controlplane::preflight::{self, Preflight};
+use crate::controlplane::situation::Situation;
+use crate::controlplane::step::Step;
 
 /// What comes before a Machine is deleted.
-pub(super) enum Attempt {
+pub(crate) enum Attempt {
     /// The control plane is not ready for an update, nor for a deletion.
     Wait(Preflight),
     /// Ask whether the Machine can be updated.
@@ -23,7 +26,7 @@ pub(super) enum Attempt {
 }
 
 /// Returns the steps that finish starts of updates which were interrupted. A start is never taken back.
-pub(super) fn unfinished(observed: &Observed) -> Vec<Step> {
+pub(crate) fn unfinished(observed: &Observed) -> Vec<Step> {
     let is_unfinished = |member: &&ControlPlaneMachine| {
         let machine = member.machine.as_ref();
         !member.is_deleting() && in_place::is_marked(machine) && !in_place::is_hook_pending(machine)
@@ -33,13 +36,13 @@ pub(super) fn unfinished(observed: &Observed) -> Vec<Step> {
 }
 
 /// Returns whether a Machine is being updated, so that nothing else is scaled or replaced.
-pub(super) fn is_any_updated(observed: &Observed) -> bool {
+pub(crate) fn is_any_updated(observed: &Observed) -> bool {
     observed.machines.iter().any(|member| in_place::is_in_progress(member.machine.as_ref()))
 }
 
 /// Decides what comes before the outdated Machine `victim` is deleted. An update is only tried where the control plane could do without the Machine,
 /// because it can fail.
-pub(super) fn attempt(situation: &Situation<'_>, victim: &ControlPlaneMachine) -> Attempt {
+pub(crate) fn attempt(situation: &Situation<'_>, victim: &ControlPlaneMachine) -> Attempt {
     let observed = situation.observed;
     let up_to_date = observed.machines.len().saturating_sub(situation.outdated.len());
     if up_to_date >= observed.desired_replicas() || !is_eligible(situation, victim) {
@@ -69,5 +72,5 @@ fn is_eligible(situation: &Situation<'_>, member: &ControlPlaneMachine) -> bool 
         && !is_asked_to_go
         && member.config.is_some()
         && member.cloned_from.is_some()
-        && !up_to_date::is_too_old(observed, member, situation.now)
+        && !outdated::is_too_old(observed, member, situation.now)
 }

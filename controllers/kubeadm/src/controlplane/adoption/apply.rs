@@ -6,14 +6,14 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::controlplane::KubeadmControlPlane;
 
-use super::observe::ControlPlaneController;
-use super::observed::Observed;
+use crate::controlplane::observe::ControlPlaneController;
+use crate::controlplane::observed::Observed;
 use crate::error::{Error, Result};
 
 impl ControlPlaneController {
     /// Takes control of the Machines of these names. Their Secrets come first: a process that ends in between finds the Machines without
     /// a controller and goes on.
-    pub(super) async fn adopt_machines(&self, observed: &Observed, names: &[String]) -> Result<()> {
+    pub(crate) async fn adopt_machines(&self, observed: &Observed, names: &[String]) -> Result<()> {
         let control_plane = observed.control_plane.as_ref();
         self.check_existence(control_plane).await?;
         let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
