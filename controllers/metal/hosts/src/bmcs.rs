@@ -76,7 +76,7 @@ impl Bmcs {
         let verification = if machine.is_unverified { Verification::Off } else { Verification::Machine };
         let bmc = bmc::connect(target(&address), credentials, verification, self.dependencies.clone())?;
         let made = Client { bmc, scheme: address.scheme };
-        self.clients.keep(login, made.clone());
+        self.clients.add(login, made.clone());
         Ok(made)
     }
 }

@@ -1,9 +1,10 @@
 //! Clients of BMCs with open sessions. A BMC has only few sessions, so none stays open that nobody uses.
 
-use std::collections::HashMap;
 use std::hash::Hash;
+use std::num::NonZeroUsize;
 
 use futures::future::{BoxFuture, join_all};
+use lru::LruCache;
 use metrics::Limits;
 use parking_lot::Mutex;
 
@@ -15,7 +16,7 @@ pub(crate) trait Closing: Send {
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
-struct Kept<C> {
+struct Open<C> {
     client: C,
     /// Whether it was used since the last look at idle clients.
     is_used: bool,
@@ -23,50 +24,58 @@ struct Kept<C> {
 
 /// The clients of a process.
 pub(crate) struct Clients<K, C> {
-    kept: Mutex<HashMap<K, Kept<C>>>,
+    open: Mutex<LruCache<K, Open<C>>>,
     reached: Limits,
 }
 
-impl<K: Eq + Hash, C: Closing + Clone + 'static> Clients<K, C> {
+impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
     pub(crate) fn new(reached: Limits) -> Self {
-        Self { kept: Mutex::default(), reached }
+        let most = NonZeroUsize::new(limits::BMC_CLIENTS).unwrap_or(NonZeroUsize::MIN);
+        Self { open: Mutex::new(LruCache::sparse(most)), reached }
     }
 
-    /// Returns a client that is kept, and is used now.
+    /// Returns a client that was made before, and is used now.
     pub(crate) fn get(&self, key: &K) -> Option<C> {
-        let mut kept = self.kept.lock();
-        let known = kept.get_mut(key)?;
+        let mut open = self.open.lock();
+        let known = open.get_mut(key)?;
         known.is_used = true;
         Some(known.client.clone())
     }
 
-    /// Keeps a client. If there are too many, all others are closed.
-    pub(crate) fn keep(&self, key: K, client: C) {
-        let mut kept = self.kept.lock();
-        if kept.len() >= limits::BMC_CLIENTS {
+    /// Adds a client. If there are too many, the one that was not used for the longest time is closed; so is an earlier one of the same key.
+    pub(crate) fn add(&self, key: K, client: C) {
+        let mut open = self.open.lock();
+        if open.len() == limits::BMC_CLIENTS && !open.contains(&key) {
             self.reached.reached("bmc_clients");
-            let all = kept.drain().map(|(_, kept)| kept.client).collect();
-            tokio::spawn(close(all));
         }
-        kept.insert(key, Kept { client, is_used: true });
+        if let Some((_, displaced)) = open.push(key, Open { client, is_used: true }) {
+            tokio::spawn(close(vec![displaced.client]));
+        }
     }
 
     /// Closes and forgets clients that are not used, as those of a host whose credentials were changed or that was deleted. It never ends.
     pub(crate) async fn close_idle(&self) {
         loop {
             tokio::time::sleep(limits::BMC_IDLE).await;
-            let idle = {
-                let mut kept = self.kept.lock();
-                let idle = kept.extract_if(|_, kept| !std::mem::take(&mut kept.is_used));
-                idle.map(|(_, kept)| kept.client).collect()
-            };
+            let idle = self.take_idle();
             close(idle).await;
         }
     }
 
+    /// Forgets the clients that were not used since the last call, and returns them.
+    fn take_idle(&self) -> Vec<C> {
+        let mut open = self.open.lock();
+        let looked_at = open.iter_mut().map(|(key, known)| (key, std::mem::take(&mut known.is_used)));
+        let idle: Vec<K> = looked_at.filter(|(_, was_used)| !was_used).map(|(key, _)| key.clone()).collect();
+        idle.iter().filter_map(|key| open.pop(key)).map(|known| known.client).collect()
+    }
+
     /// Closes all clients, for as long as the end of the process may take.
     pub(crate) async fn close_all(&self) {
-        let all = self.kept.lock().drain().map(|(_, kept)| kept.client).collect();
+        let all = {
+            let mut open = self.open.lock();
+            std::iter::from_fn(|| open.pop_lru()).map(|(_, known)| known.client).collect()
+        };
         if tokio::time::timeout(limits::BMC_CLOSE, close(all)).await.is_err() {
             self.reached.reached("bmc_close");
         }
@@ -75,4 +84,43 @@ impl<K: Eq + Hash, C: Closing + Clone + 'static> Clients<K, C> {
 
 async fn close<C: Closing>(clients: Vec<C>) {
     join_all(clients.iter().map(Closing::close)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// A client that says that it was closed.
+    #[derive(Clone)]
+    struct Session(usize, Arc<Mutex<Vec<usize>>>);
+
+    impl Closing for Session {
+        fn close(&self) -> BoxFuture<'_, ()> {
+            self.1.lock().push(self.0);
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn each_client_that_is_forgotten_is_closed() {
+        let closed = Arc::new(Mutex::new(Vec::new()));
+        let clients = Clients::new(Limits::default());
+        let add = |key: usize, name: usize| clients.add(key, Session(name, closed.clone()));
+        (0..limits::BMC_CLIENTS).for_each(|key| add(key, key));
+        assert!(clients.get(&0).is_some(), "the first is used again");
+        add(limits::BMC_CLIENTS, limits::BMC_CLIENTS);
+        tokio::task::yield_now().await;
+        assert_eq!(*closed.lock(), [1], "the one that was not used for the longest time");
+        add(0, 10_000);
+        tokio::task::yield_now().await;
+        assert_eq!(*closed.lock(), [1, 0], "an earlier one of the same key");
+        assert!(clients.take_idle().is_empty(), "all of them were just added");
+        assert!(clients.get(&5).is_some());
+        assert_eq!(clients.take_idle().len(), limits::BMC_CLIENTS - 1, "all but the one that is used");
+        clients.close_all().await;
+        assert_eq!(*closed.lock(), [1, 0, 5]);
+        assert!(clients.get(&5).is_none());
+    }
 }
