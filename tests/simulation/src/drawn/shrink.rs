@@ -50,16 +50,24 @@ fn smaller(script: &Script) -> Vec<Script> {
     change(&|script| script.kills.clear());
     // In the end everything is repaired and every cluster must be as wanted, so the last action stays.
     for number in 0..script.acts.len().saturating_sub(1) {
-        change(&|script| drop(script.acts.remove(number)));
+        change(&|script| {
+            script.acts.remove(number);
+        });
     }
     for number in 0..script.faults.len() {
-        change(&|script| drop(script.faults.remove(number)));
+        change(&|script| {
+            script.faults.remove(number);
+        });
     }
     for number in 0..script.deliveries.len() {
-        change(&|script| drop(script.deliveries.remove(number)));
+        change(&|script| {
+            script.deliveries.remove(number);
+        });
     }
     for number in 0..script.kills.len() {
-        change(&|script| drop(script.kills.remove(number)));
+        change(&|script| {
+            script.kills.remove(number);
+        });
     }
     for number in 0..script.clusters.len() {
         change(&|script| script.clusters[number].control_plane = 1);
