@@ -111,39 +111,36 @@ fn the_api_server_knows_nothing_of_cluster_api() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The files of a crate's tests are modules of `tests/main.rs` or programs of their own, and `tests/main.rs` is a program of the package or a
-/// module of the program of its floor. A file that is neither is never compiled.
+/// Each file directly in the `tests` of a crate is a program of the package, a module of the program of its floor, or a module of
+/// `tests/main.rs`, which is itself one of these. A file that is none of them is never compiled.
 #[test]
 fn every_test_file_is_part_of_a_program() {
-    let (mut programs, mut found) = (0, Vec::new());
+    let (mut files, mut found) = (0, Vec::new());
     for manifest in git_files("*Cargo.toml") {
         let text = read(&root().join(&manifest));
-        let (floor, rest) = manifest.split_once('/').unwrap_or_default();
         let folder = root().join(&manifest).with_file_name("tests");
-        if !text.contains("autotests = false") || !folder.join("main.rs").exists() {
+        if !text.contains("autotests = false") || !folder.is_dir() {
             continue;
         }
-        programs += 1;
-        let in_floor = rest.strip_suffix("/Cargo.toml").is_some_and(|rest| {
-            let main = root().join(floor).join("tests/main.rs");
-            main.exists() && read(&main).contains(&format!("\"../{rest}/tests/main.rs\""))
-        });
-        if !in_floor && !text.contains("path = \"tests/main.rs\"") {
-            found.push(format!("{manifest}: tests/main.rs is in no test program"));
-        }
-        let main = read(&folder.join("main.rs"));
+        let (floor, rest) = manifest.split_once('/').unwrap_or_default();
+        let floor = root().join(floor).join("tests/main.rs");
+        let floor = if floor.exists() { read(&floor) } else { String::new() };
+        let rest = rest.trim_end_matches("Cargo.toml");
+        let main =
+            if folder.join("main.rs").exists() { read(&folder.join("main.rs")) } else { String::new() };
         for file in std::fs::read_dir(&folder).expect("a readable folder").flatten() {
-            let path = file.path();
-            let stem = path.file_stem().expect("a name").to_string_lossy().into_owned();
-            let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-            let is_named =
-                main.contains(&format!("mod {stem};")) || text.contains(&format!("name = \"{stem}\""));
-            if is_rust && stem != "main" && !is_named {
-                found.push(format!("{} is in no test program", path.display()));
+            let name = file.file_name().to_string_lossy().into_owned();
+            let Some(stem) = name.strip_suffix(".rs") else { continue };
+            files += 1;
+            let is_program = text.contains(&format!("\"tests/{name}\""))
+                || text.contains(&format!("[[test]]\nname = \"{stem}\""));
+            let is_of_floor = floor.contains(&format!("\"../{rest}tests/{name}\""));
+            if !is_program && !is_of_floor && !main.contains(&format!("mod {stem};")) {
+                found.push(format!("{} is in no test program", file.path().display()));
             }
         }
     }
-    assert!(programs > 0);
+    assert!(files > 0);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -288,12 +285,13 @@ fn each_dependency_has_its_row_and_its_use() {
     for folder in crates() {
         let text = read(&folder.join("Cargo.toml"));
         let dependencies = tidy::dependencies::of_crate(&text.parse().expect("TOML"));
-        // The modules of a floor's test program stand beside the sources of its crates.
-        let is_of_floor = folder.join("main.rs").exists();
-        let place = folder.parent().filter(|_| is_of_floor).unwrap_or(&folder);
         let mut files = Vec::new();
-        sources(place, &mut files);
-        files.retain(|file| !is_of_floor || file.components().any(|part| part.as_os_str() == "tests"));
+        sources(&folder, &mut files);
+        // The modules of a floor's test program stand beside the sources of its crates.
+        let main = folder.join("main.rs");
+        let main = if main.exists() { read(&main) } else { String::new() };
+        let modules = main.lines().filter_map(|line| line.strip_prefix("#[path = \"")?.strip_suffix("\"]"));
+        modules.for_each(|module| sources(&folder.join(module).with_file_name(""), &mut files));
         let texts: Vec<String> = files.iter().map(|file| read(file)).collect();
         for name in tidy::dependencies::unused(&dependencies, &text, &texts) {
             found.push(format!("{}: {name} is not used", folder.display()));

@@ -160,7 +160,7 @@ enum Command {
     Test {
         /// The crate: `bmc`, `metal/bmc` or `firstlight-bmc`.
         name: String,
-        /// Only its own tests whose names, without that of the crate's module, begin with one of these.
+        /// Only its own tests whose names contain one of these.
         filters: Vec<String>,
     },
 }

@@ -1,7 +1,8 @@
 //! Implements `cargo xtask test`: runs the tests that hold one crate, wherever they stand.
 //!
 //! A crate's own tests are unit tests, a test program of its package, or a module of the test program of its floor. Where tests of other
-//! crates hold it, too, `held-by` in the `package.metadata` of its `Cargo.toml` names them: `"PROGRAM"` or `"PROGRAM NAME NAME"`.
+//! crates hold it, too, `held-by` in the `package.metadata` of its `Cargo.toml` names them: `"PROGRAM"`, or `"PROGRAM BEGIN BEGIN"` for tests
+//! whose names begin so.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,31 +15,73 @@ use crate::suite::cargo;
 /// What all our packages but `firstlight` and `xtask` begin with.
 const PREFIX: &str = "firstlight-";
 
-/// Runs the tests of the crate `name`: its package's name with or without the prefix, its library's name, or its folder. Of its own tests only
-/// those whose names contain one of `filters` run, if there are any.
+/// Runs the tests of the crate `name`: its package's name with or without the prefix, its library's name, or its folder. With `filters`, only
+/// those of its own tests whose names contain one of them.
 ///
 /// # Errors
-/// There is no such crate, or a test fails.
+/// There is no such crate or no such test, or a test fails.
 pub fn run(root: &Path, name: &str, filters: &[String]) -> Result<()> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .context("cargo metadata cannot be run")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    let metadata = serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")?;
-    for arguments in commands(&metadata, name, filters)? {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        cargo(root, &arguments, &[])?;
+    let metadata = output(root, &["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
+    let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
+    let mut ran = 0;
+    for tests in tests_of(&metadata, name, !filters.is_empty())? {
+        let program: Vec<&str> =
+            ["test"].into_iter().chain(tests.program.iter().map(String::as_str)).collect();
+        let listed = output(root, &[&program[..], &["--", "--list", "--format", "terse"]].concat())?;
+        let chosen = tests.choose(&listed, filters);
+        if !chosen.is_empty() {
+            ran += chosen.len();
+            cargo(root, &[&program[..], &["--", "--exact"], &chosen].concat(), &[])?;
+        }
     }
+    ensure!(ran > 0, "no test of {name} has a name that contains one of {filters:?}");
     Ok(())
 }
 
-/// The arguments of cargo that run the tests of a crate, one list for each run.
+/// Returns what cargo prints.
+fn output(root: &Path, arguments: &[&str]) -> Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(root).stderr(std::process::Stdio::inherit());
+    let output = command.output().context("cargo cannot be run")?;
+    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
+    String::from_utf8(output.stdout).context("cargo prints no text")
+}
+
+/// Tests of one program that hold a crate.
+#[derive(Debug, PartialEq)]
+struct Tests {
+    /// The arguments of cargo that choose the program. It is chosen from the whole workspace, because a package alone has other features, for
+    /// which cargo would build what it depends on a second time.
+    program: Vec<String>,
+    /// What their names begin with.
+    begin: Vec<String>,
+}
+
+impl Tests {
+    fn of_program(name: &str, begin: &[&str]) -> Self {
+        let program = ["--workspace", "--test", name].map(str::to_owned).to_vec();
+        Self { program, begin: begin.iter().map(|name| (*name).to_owned()).collect() }
+    }
+
+    /// Returns the names of the tests that are meant, of those that the program lists.
+    fn choose<'a>(&self, listed: &'a str, filters: &[String]) -> Vec<&'a str> {
+        let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+        let rest = |name: &'a str| match self.begin.as_slice() {
+            [] => Some(name),
+            some => some.iter().find_map(|begin| name.strip_prefix(begin.as_str())),
+        };
+        let is_meant =
+            |rest: &str| filters.is_empty() || filters.iter().any(|filter| rest.contains(filter.as_str()));
+        names.filter(|name| rest(name).is_some_and(is_meant)).collect()
+    }
+}
+
+/// Returns the tests that hold a crate; only its own with `only_own`.
 ///
 /// # Errors
 /// There is no such crate, several have this name, or no test holds it.
-fn commands(metadata: &Value, name: &str, filters: &[String]) -> Result<Vec<Vec<String>>> {
+fn tests_of(metadata: &Value, name: &str, only_own: bool) -> Result<Vec<Tests>> {
     let crates = Crate::all(metadata);
     let meant: Vec<&Crate<'_>> = crates.iter().filter(|one| one.is_called(name)).collect();
     let meant = match meant.as_slice() {
@@ -51,35 +94,23 @@ fn commands(metadata: &Value, name: &str, filters: &[String]) -> Result<Vec<Vec<
             bail!("several crates are called {name}: {}", folders.join(", "))
         }
     };
-    let own = filters.iter().map(String::as_str);
     let mut found = Vec::new();
     if meant.has_unit_tests() {
-        found.push(arguments(&["--package", meant.package], own));
+        let program = ["--package", meant.package, "--tests"].map(str::to_owned).to_vec();
+        found.push(Tests { program, begin: Vec::new() });
     } else {
-        found.extend(meant.programs().map(|name| arguments(&["--workspace", "--test", name], own.clone())));
+        found.extend(meant.programs().map(|name| Tests::of_program(name, &[])));
     }
     if let Some((floor, module)) = meant.module(&crates) {
-        let prefix = format!("{module}::");
-        let names: Vec<String> = match filters {
-            [] => vec![prefix],
-            some => some.iter().map(|filter| format!("{prefix}{filter}")).collect(),
-        };
-        found.push(arguments(&["--workspace", "--test", floor], names.iter().map(String::as_str)));
+        found.push(Tests::of_program(floor, &[&format!("{module}::")]));
     }
     let others = meant.value["metadata"]["held-by"].as_array().into_iter().flatten();
-    for other in others.filter_map(Value::as_str).filter(|_| filters.is_empty()) {
+    for other in others.filter_map(Value::as_str).filter(|_| !only_own) {
         let (program, names) = other.split_once(' ').unwrap_or((other, ""));
-        found.push(arguments(&["--workspace", "--test", program], names.split_whitespace()));
+        found.push(Tests::of_program(program, &names.split_whitespace().collect::<Vec<_>>()));
     }
     ensure!(!found.is_empty(), "no test holds {}", meant.package);
     Ok(found)
-}
-
-/// The arguments of a run. Programs are chosen from the whole workspace, because a package alone has other features, for which cargo would
-/// build what they depend on a second time.
-fn arguments<'a>(what: &[&'a str], names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let what = what.iter().copied();
-    ["test"].into_iter().chain(what).chain(["--"]).chain(names).map(str::to_owned).collect()
 }
 
 /// A package of the workspace.
@@ -145,7 +176,7 @@ impl<'a> Crate<'a> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::commands;
+    use super::{Tests, tests_of};
 
     /// A workspace in `root` with a floor whose program has a module for `metal/bmc`.
     fn workspace(root: &std::path::Path) -> Value {
@@ -162,7 +193,7 @@ mod tests {
             })
         };
         json!({"workspace_root": root, "packages": [
-            package("firstlight-bmc", "controllers/metal/bmc", "lib", false, json!(["redfish faults"])),
+            package("firstlight-bmc", "controllers/metal/bmc", "lib", false, json!(["redfish faults::"])),
             package("firstlight-controllers-tests", "controllers/tests", "test", true, json!([])),
             package("firstlight-tidy", "tests/tidy", "lib", true, json!([])),
             package("firstlight-pivot-tests", "tests/pivot", "test", true, json!([])),
@@ -174,30 +205,36 @@ mod tests {
     fn the_tests_of_a_crate_are_found_wherever_they_stand() {
         let root = tempfile::tempdir().unwrap();
         let workspace = workspace(root.path());
-        let bmc = [
-            "test --workspace --test controllers -- metal_bmc::",
-            "test --workspace --test redfish -- faults",
-        ];
-        let cases: [(&str, &[&str], &[&str]); 7] = [
-            ("bmc", &[], &bmc),
-            ("firstlight-bmc", &[], &bmc),
-            ("metal/bmc", &[], &bmc),
-            ("controllers/metal/bmc/", &[], &bmc),
-            ("bmc", &["ipmi"], &["test --workspace --test controllers -- metal_bmc::ipmi"]),
-            ("tidy", &["map"], &["test --package firstlight-tidy -- map"]),
-            ("pivot-tests", &[], &["test --workspace --test pivot --"]),
-        ];
-        for (name, filters, expected) in cases {
-            let filters: Vec<String> = filters.iter().map(|filter| (*filter).to_owned()).collect();
-            let found = commands(&workspace, name, &filters).unwrap();
-            let found: Vec<String> = found.iter().map(|one| one.join(" ")).collect();
-            assert_eq!(found, expected, "{name}");
+        let both =
+            [Tests::of_program("controllers", &["metal_bmc::"]), Tests::of_program("redfish", &["faults::"])];
+        for name in ["bmc", "firstlight-bmc", "metal/bmc", "controllers/metal/bmc/"] {
+            let found = tests_of(&workspace, name, false).unwrap();
+            assert_eq!(found, both, "{name}");
+            assert_eq!(tests_of(&workspace, name, true).unwrap(), both[..1], "{name}");
         }
-        for (name, error) in
-            [("redfish", "no crate is called redfish"), ("store", "no test holds firstlight-store")]
-        {
-            let found = commands(&workspace, name, &[]).unwrap_err().to_string();
+        let tidy = tests_of(&workspace, "tidy", false).unwrap();
+        assert_eq!(tidy[0].program, ["--package", "firstlight-tidy", "--tests"]);
+        assert_eq!(tests_of(&workspace, "pivot-tests", false).unwrap(), [Tests::of_program("pivot", &[])]);
+        let refused =
+            [("redfish", "no crate is called redfish"), ("store", "no test holds firstlight-store")];
+        for (name, error) in refused {
+            let found = tests_of(&workspace, name, false).unwrap_err().to_string();
             assert!(found.starts_with(error), "{found}");
         }
+    }
+
+    #[test]
+    fn only_tests_of_the_crate_are_chosen() {
+        let listed =
+            "http::store::one: test\nstore::two_refused: test\nstore::refused: test\nstore::x: benchmark\n";
+        let of = |begin: &[&str], filters: &[&str]| {
+            let filters: Vec<String> = filters.iter().map(|filter| (*filter).to_owned()).collect();
+            Tests::of_program("apiserver", begin).choose(listed, &filters).join(" ")
+        };
+        assert_eq!(of(&["store::"], &[]), "store::two_refused store::refused");
+        assert_eq!(of(&["store::"], &["two", "x"]), "store::two_refused");
+        assert_eq!(of(&["store::"], &["store"]), "", "the name of the module is not part of it");
+        assert_eq!(of(&["none::", "http::"], &["one"]), "http::store::one");
+        assert_eq!(of(&[], &["store"]), "http::store::one store::two_refused store::refused");
     }
 }
