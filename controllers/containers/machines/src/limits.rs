@@ -18,6 +18,8 @@ pub const LOOK: Duration = Duration::from_millis(250);
 pub const INSPECT: Duration = Duration::from_secs(10);
 /// The pause between two looks at the claims of a cluster whose volumes are made here. They are read from a cache.
 pub const CLAIMS: Duration = Duration::from_secs(1);
+/// When an event about a claim is repeated. API servers keep events for an hour.
+pub const SAY_AGAIN: Duration = Duration::from_secs(30 * 60);
 /// The first pause after a failed step. Each further one is twice as long.
 pub const RETRY: Duration = Duration::from_secs(1);
 /// The longest pause after a failed step.

@@ -236,7 +236,7 @@ fn what_a_claim_gets() {
             "a selector",
             WAITS,
             spec(json!({"selector": {}})),
-            "spec.selector selects no new volume: leave it out, or create the PersistentVolume that it selects",
+            "spec.selector selects no new volume, only one that somebody creates: leave it out",
         ),
         (
             "a source",
@@ -255,7 +255,7 @@ fn what_a_claim_gets() {
             WAITS,
             json!({"metadata": selected("c".into())["metadata"], "spec": {"volumeMode": "Block", "selector": {}}}),
             "spec.volumeMode is Block, but a volume is a folder: ask for Filesystem; \
-             spec.selector selects no new volume: leave it out, or create the PersistentVolume that it selects",
+             spec.selector selects no new volume, only one that somebody creates: leave it out",
         ),
     ];
     for (what, mode, changes, expected) in rows {

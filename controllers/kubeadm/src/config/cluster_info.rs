@@ -70,27 +70,28 @@ impl Signer {
     }
 
     async fn run(&self, clock: &Clock, workload: &Workload) {
-        let cluster = workload.cluster();
-        for _ in 0..ATTEMPTS {
+        let (cluster, mut attempts) = (workload.cluster(), 0);
+        loop {
             let tokens = self.0.lock().get(cluster).cloned().unwrap_or_default();
-            match attempt(workload, &tokens).await {
-                Ok(true) => {
-                    let mut waiting = self.0.lock();
-                    let left = waiting.entry(cluster.clone()).or_default();
-                    left.retain(|token| !tokens.contains(token));
-                    if left.is_empty() {
-                        waiting.remove(cluster);
-                        return;
-                    }
-                }
-                Ok(false) => clock.sleep(PAUSE).await,
-                Err(error) => {
-                    tracing::debug!(%cluster, %error, "cannot sign cluster-info with bootstrap tokens");
-                    break;
-                }
+            let is_done = attempt(workload, &tokens).await.unwrap_or_else(|error| {
+                tracing::debug!(%cluster, %error, "cannot sign cluster-info with bootstrap tokens");
+                true
+            });
+            attempts += 1;
+            if !is_done && attempts < ATTEMPTS {
+                clock.sleep(PAUSE).await;
+                continue;
+            }
+            // Tokens that came meanwhile have attempts of their own.
+            attempts = 0;
+            let mut waiting = self.0.lock();
+            let left = waiting.entry(cluster.clone()).or_default();
+            left.retain(|token| !tokens.contains(token));
+            if left.is_empty() {
+                waiting.remove(cluster);
+                return;
             }
         }
-        self.0.lock().remove(cluster);
     }
 }
 

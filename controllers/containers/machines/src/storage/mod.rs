@@ -23,6 +23,7 @@ use schemas::cluster::Cluster;
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
 use system_containers::{Exit, Runtime, State, run};
+use tokio::time::Instant;
 
 use crate::cluster::owned_by;
 use crate::limits;
@@ -64,10 +65,13 @@ struct StorageReconciler {
     clusters: Objects<Cluster>,
     upstream: Upstream,
     nodes: Nodes,
-    /// What was last said of claims, by the UIDs of these and by their DevClusters: it is said once.
-    said: Mutex<BTreeMap<Request, BTreeMap<String, String>>>,
+    /// What was last said of the claims of each DevCluster.
+    said: Mutex<BTreeMap<Request, Said>>,
     manager: Manager,
 }
+
+/// What was last said of claims and when, by their UIDs.
+type Said = BTreeMap<String, (String, Instant)>;
 
 impl Reconciler for StorageReconciler {
     async fn reconcile(&self, request: Request) -> Result<Action> {
@@ -151,6 +155,11 @@ impl StorageReconciler {
                 Ok(())
             }
             Step::Reschedule { claim, node } => {
+                // The cache of Nodes can be older than that of claims.
+                let nodes = workload.objects::<Node>();
+                if nodes.get_live(&NamespacedName::new("", node.as_str())).await?.is_some() {
+                    return Ok(());
+                }
                 let why = format!("node {node} is gone: the scheduler chooses another one");
                 self.say(request, workload, &claim, &why);
                 reschedule(workload, &claim).await
@@ -165,14 +174,16 @@ impl StorageReconciler {
         }
     }
 
-    /// Tells a claim why it has no volume, unless it was told this last time.
+    /// Tells a claim why it has no volume, unless it was just told the same. Events do not last, so it is said again after a while.
     fn say(&self, request: &Request, workload: &Workload, claim: &PersistentVolumeClaim, why: &str) {
         let mut said = self.said.lock();
         let of_cluster = said.entry(request.clone()).or_default();
-        if of_cluster.get(uid(claim)).is_some_and(|last| last == why) {
+        let now = self.manager.clock().monotonic();
+        let is_same = |(last, at): &(String, Instant)| last == why && now - *at < limits::SAY_AGAIN;
+        if of_cluster.get(uid(claim)).is_some_and(is_same) {
             return;
         }
-        of_cluster.insert(uid(claim).to_owned(), why.to_owned());
+        of_cluster.insert(uid(claim).to_owned(), (why.to_owned(), now));
         let recorder = self.manager.workload_recorder(workload, STORAGE_PROVISIONER);
         recorder.warning(claim, &(), FAILED, why);
     }

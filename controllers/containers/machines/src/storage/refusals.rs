@@ -22,8 +22,7 @@ pub(super) fn refusals(spec: &PersistentVolumeClaimSpec) -> Vec<String> {
     }
     if spec.selector.is_some() {
         refusals.push(
-            "spec.selector selects no new volume: leave it out, or create the PersistentVolume that it selects"
-                .to_owned(),
+            "spec.selector selects no new volume, only one that somebody creates: leave it out".to_owned(),
         );
     }
     if spec.data_source.is_some() || spec.data_source_ref.is_some() {
