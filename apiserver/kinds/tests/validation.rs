@@ -160,9 +160,11 @@ fn blocks_are_found_between_their_lines() {
     let other = |label: &str| format!("only CERTIFICATE PEM blocks are allowed, found {label:?}");
     let certificate = include_str!("data/certificate.pem");
     assert_eq!(signed(&format!("x\n{certificate}y")), [""; 0]);
+    assert_eq!(signed(&format!("-----BEGIN CERTIFICATE-----\nno end\n{certificate}")), [""; 0]);
     assert_eq!(signed(&format!("x\n{}y{}", block("A"), block("B C"))), [other("A")]);
     assert_eq!(signed(&format!("x\n{certificate}y{}", block("B C"))), [other("B C")]);
-    assert_eq!(signed(&format!("-----BEGIN A-----\n{}", block("B"))), [NONE]);
+    // As in Go, a block begins at the last BEGIN line before its END line.
+    assert_eq!(signed(&format!("-----BEGIN A-----\n{}", block("B"))), [other("B")]);
     assert_eq!(signed("-----BEGIN A-----\n!\n-----END A-----"), [NONE]);
     assert_eq!(signed("-----BEGIN A-----\nYWJj\n-----END B-----"), [NONE]);
     // BEGIN lines without an END line must not make the parser quadratic.

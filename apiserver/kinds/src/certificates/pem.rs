@@ -21,6 +21,8 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
     while let Some((_, begun)) = rest.split_once("-----BEGIN ") {
         let Some((block, end)) = begun.split_once("-----END ") else { break };
         rest = end;
+        // As in Go's `encoding/pem`, a block begins at the last BEGIN line before its END line.
+        let block = block.rsplit_once("-----BEGIN ").map_or(block, |(_, last)| last);
         blocks.extend(block.split_once("-----").and_then(|(label, inner)| read(label, inner, end)));
     }
     blocks

@@ -113,10 +113,17 @@ async fn the_port_changes_unless_somebody_has_it() {
 async fn a_configuration_is_written_once_and_can_be_read_by_everybody_inside() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("x".repeat(100)).join("y".repeat(100));
-    let before = rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let mut configuration = Configuration { port: 6443, servers: Vec::new() };
-    assert!(node_balancer::write(&folder, &configuration).unwrap());
-    rustix::process::umask(before);
+    let is_new = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            // Otherwise the mask is that of all threads, and so of other tests.
+            nix::sched::unshare(nix::sched::CloneFlags::CLONE_FS).unwrap();
+            rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
+            node_balancer::write(&folder, &configuration).unwrap()
+        });
+        writing.join().unwrap()
+    });
+    assert!(is_new);
     let file = folder.join("configuration/balancer.json");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
     assert_eq!(
