@@ -36,10 +36,10 @@ pub fn repeated_lines(page: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// The lines that are too long to be read, or compared, in a terminal. A word or a quotation cannot be broken.
-pub fn long_lines(page: &str, text: &str) -> Vec<String> {
+/// The lines that are too long to be read, or compared, in a terminal; rows of tables only `with_rows`. A word or a quotation cannot be broken.
+pub fn long_lines(page: &str, text: &str, with_rows: bool) -> Vec<String> {
     let mut found = Vec::new();
-    for (number, line) in prose(text) {
+    for (number, line) in prose(text).filter(|(_, line)| with_rows || !line.trim_start().starts_with('|')) {
         let (columns, max) =
             (line.chars().count(), if line.starts_with('|') { ROW_COLUMNS_MAX } else { PROSE_COLUMNS_MAX });
         let begin = line.trim_start().trim_start_matches("- ");
@@ -148,13 +148,14 @@ mod tests {
 
     #[test]
     fn lines_fit_a_terminal() {
-        let long = |text: String| long_lines("p.md", &text).len();
+        let long = |text: String| long_lines("p.md", &text, true).len();
         let (short, word) = ("a ".repeat(PROSE_COLUMNS_MAX / 2), "a".repeat(PROSE_COLUMNS_MAX + 1));
         assert_eq!(long(format!("{short}\n{short}a\n```\n{short}a\n```\n")), 1);
         assert_eq!(long(format!("- `{short}a`.\n{word}\n![{short}](a.svg)\n")), 0);
         let row = |columns: usize| format!("|{}|\n", " ".repeat(columns - 2));
         assert_eq!(long(row(ROW_COLUMNS_MAX)), 0);
         assert_eq!(long(row(ROW_COLUMNS_MAX + 1)), 1);
+        assert_eq!(long_lines("p.md", &row(ROW_COLUMNS_MAX + 1), false).len(), 0);
     }
 
     #[test]
