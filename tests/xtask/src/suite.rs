@@ -1,7 +1,7 @@
 //! Builds and runs test suites, which are test programs or programs of their own.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
@@ -68,9 +68,27 @@ pub fn tests(root: &Path, program: &str, names: &[&str], variables: &[(&str, &st
 /// # Errors
 /// cargo fails.
 pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Result<()> {
+    let mut command = cargo_command(root, arguments);
+    let status = command.envs(variables.iter().copied()).status().context("cargo cannot be run")?;
+    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+    Ok(())
+}
+
+/// Runs cargo in the workspace, and returns what it prints to standard output.
+///
+/// # Errors
+/// cargo fails.
+pub fn cargo_output(root: &Path, arguments: &[&str]) -> Result<String> {
+    let mut command = cargo_command(root, arguments);
+    let output = command.stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
+    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
+    String::from_utf8(output.stdout).context("cargo prints no text")
+}
+
+fn cargo_command(root: &Path, arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(root).args(arguments).envs(variables.iter().copied());
+    command.current_dir(root).args(arguments);
     // Variables that cargo sets for this program would cause a complete rebuild, because build scripts depend
     // on them.
     for (name, _) in std::env::vars_os() {
@@ -79,9 +97,7 @@ pub fn cargo(root: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Res
             command.env_remove(&name);
         }
     }
-    let status = command.status().context("cargo cannot be run")?;
-    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
-    Ok(())
+    command
 }
 
 /// The path of the server's release binary: `FIRSTLIGHT_BINARY` if set, or else our own, which is built

@@ -5,12 +5,11 @@
 //! whose names begin so.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::suite::cargo;
+use crate::suite::{cargo, cargo_output};
 
 /// What all our packages but `firstlight` and `xtask` begin with.
 const PREFIX: &str = "firstlight-";
@@ -21,13 +20,13 @@ const PREFIX: &str = "firstlight-";
 /// # Errors
 /// There is no such crate or no such test, or a test fails.
 pub fn run(root: &Path, name: &str, filters: &[String]) -> Result<()> {
-    let metadata = output(root, &["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
+    let metadata = cargo_output(root, &["metadata", "--no-deps", "--offline", "--format-version", "1"])?;
     let metadata = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
     let mut ran = 0;
     for tests in tests_of(&metadata, name, !filters.is_empty())? {
         let program: Vec<&str> =
             ["test"].into_iter().chain(tests.program.iter().map(String::as_str)).collect();
-        let listed = output(root, &[&program[..], &["--", "--list", "--format", "terse"]].concat())?;
+        let listed = cargo_output(root, &[&program[..], &["--", "--list", "--format", "terse"]].concat())?;
         let chosen = tests.choose(&listed, filters);
         if !chosen.is_empty() {
             ran += chosen.len();
@@ -36,16 +35,6 @@ pub fn run(root: &Path, name: &str, filters: &[String]) -> Result<()> {
     }
     ensure!(ran > 0, "no test of {name} has a name that contains one of {filters:?}");
     Ok(())
-}
-
-/// Returns what cargo prints.
-fn output(root: &Path, arguments: &[&str]) -> Result<String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(arguments).current_dir(root).stderr(std::process::Stdio::inherit());
-    let output = command.output().context("cargo cannot be run")?;
-    ensure!(output.status.success(), "cargo {} failed", arguments.join(" "));
-    String::from_utf8(output.stdout).context("cargo prints no text")
 }
 
 /// Tests of one program that hold a crate.
