@@ -80,6 +80,31 @@ pub enum Action {
     Settle,
 }
 
+impl Action {
+    /// Returns the cluster that the action is about; `None` if it is about all.
+    pub(super) fn cluster_mut(&mut self) -> Option<&mut usize> {
+        match self {
+            Self::Settle => None,
+            Self::Apply(number)
+            | Self::ScaleControlPlane(number, _)
+            | Self::ScaleWorkers(number, _)
+            | Self::Upgrade(number)
+            | Self::UpgradeToLast(number)
+            | Self::RollOut(number)
+            | Self::Rebase(number)
+            | Self::Break(number, ..)
+            | Self::BreakNew(number, _)
+            | Self::DeleteMachines(number, ..)
+            | Self::DeleteWorkers(number)
+            | Self::Delete(number)
+            | Self::Silence(number, _)
+            | Self::Cut(number, _)
+            | Self::Pause(number, _)
+            | Self::Edit(number) => Some(number),
+        }
+    }
+}
+
 /// The time of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {

@@ -90,41 +90,15 @@ fn is_possible(script: &Script) -> bool {
 fn without_cluster(script: &Script, gone: usize) -> Script {
     let mut smaller = script.clone();
     smaller.clusters.remove(gone);
-    let renumbered = |number: usize| match number.cmp(&gone) {
-        std::cmp::Ordering::Less => Some(number),
-        std::cmp::Ordering::Equal => None,
-        std::cmp::Ordering::Greater => Some(number - 1),
-    };
-    let acts = script.acts.iter().filter_map(|Act(when, action)| Some(Act(*when, of(*action, &renumbered)?)));
-    smaller.acts = acts.collect();
+    smaller.acts.retain_mut(|Act(_, action)| match action.cluster_mut() {
+        Some(number) if *number == gone => false,
+        Some(number) => {
+            *number -= usize::from(*number > gone);
+            true
+        }
+        None => true,
+    });
     smaller
-}
-
-/// Returns the action on the cluster with its new number; `None` if this cluster is gone.
-fn of(action: Action, number: &impl Fn(usize) -> Option<usize>) -> Option<Action> {
-    Some(match action {
-        Action::Apply(cluster) => Action::Apply(number(cluster)?),
-        Action::ScaleControlPlane(cluster, replicas) => Action::ScaleControlPlane(number(cluster)?, replicas),
-        Action::ScaleWorkers(cluster, replicas) => Action::ScaleWorkers(number(cluster)?, replicas),
-        Action::Upgrade(cluster) => Action::Upgrade(number(cluster)?),
-        Action::UpgradeToLast(cluster) => Action::UpgradeToLast(number(cluster)?),
-        Action::RollOut(cluster) => Action::RollOut(number(cluster)?),
-        Action::Rebase(cluster) => Action::Rebase(number(cluster)?),
-        Action::Break(cluster, planes, workers, failure) => {
-            Action::Break(number(cluster)?, planes, workers, failure)
-        }
-        Action::BreakNew(cluster, count) => Action::BreakNew(number(cluster)?, count),
-        Action::DeleteMachines(cluster, planes, workers) => {
-            Action::DeleteMachines(number(cluster)?, planes, workers)
-        }
-        Action::DeleteWorkers(cluster) => Action::DeleteWorkers(number(cluster)?),
-        Action::Delete(cluster) => Action::Delete(number(cluster)?),
-        Action::Silence(cluster, is_silent) => Action::Silence(number(cluster)?, is_silent),
-        Action::Cut(cluster, is_cut) => Action::Cut(number(cluster)?, is_cut),
-        Action::Pause(cluster, is_paused) => Action::Pause(number(cluster)?, is_paused),
-        Action::Edit(cluster) => Action::Edit(number(cluster)?),
-        Action::Settle => Action::Settle,
-    })
 }
 
 /// Says what a script has, in a line.
