@@ -25,11 +25,11 @@ const NODE: &str = "firstlight.dev/node";
 /// What is in a cluster.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// All classes.
+    /// The StorageClasses, also those of other provisioners.
     pub classes: Vec<Arc<StorageClass>>,
-    /// All claims.
+    /// The PersistentVolumeClaims of all namespaces.
     pub claims: Vec<Arc<PersistentVolumeClaim>>,
-    /// All volumes.
+    /// The PersistentVolumes, also those of other provisioners.
     pub volumes: Vec<Arc<PersistentVolume>>,
     /// The names of its nodes that have containers, which are also those of the containers.
     pub nodes: BTreeSet<String>,
