@@ -13,11 +13,11 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use crate::authorities;
+use crate::connection::Connection;
 use crate::error::Error;
 use crate::limits::{CONNECT, NEXT_ADDRESS};
 use crate::proxies::Proxies;
 use crate::proxy::{Protocol, Proxy};
-use crate::stream::Stream;
 use crate::{socks, tunnel};
 
 /// What is spoken over a connection, which selects the proxy.
@@ -48,12 +48,12 @@ impl Scheme {
 ///
 /// # Errors
 /// Why there is no connection.
-pub async fn dial(proxies: &Proxies, scheme: Scheme, host: &str, port: u16) -> Result<Stream, Error> {
+pub async fn dial(proxies: &Proxies, scheme: Scheme, host: &str, port: u16) -> Result<Connection, Error> {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     let proxy = proxies.find(scheme, host, port)?;
     let connected = timeout(CONNECT, async {
         match proxy {
-            None => Ok(Stream::plain(tcp(host, port).await?)),
+            None => Ok(Connection::plain(tcp(host, port).await?)),
             Some(proxy) => through(proxy, scheme, host, port).await,
         }
     });
@@ -63,7 +63,7 @@ pub async fn dial(proxies: &Proxies, scheme: Scheme, host: &str, port: u16) -> R
     })
 }
 
-async fn through(proxy: &Proxy, scheme: Scheme, host: &str, port: u16) -> Result<Stream, Error> {
+async fn through(proxy: &Proxy, scheme: Scheme, host: &str, port: u16) -> Result<Connection, Error> {
     let mut stream = reached(proxy).await?;
     match (proxy.protocol, scheme) {
         (Protocol::Socks, _) => socks::open(&mut stream, proxy, host, port).await?,
@@ -80,7 +80,7 @@ async fn through(proxy: &Proxy, scheme: Scheme, host: &str, port: u16) -> Result
 }
 
 /// Connects to the proxy itself.
-async fn reached(proxy: &Proxy) -> Result<Stream, Error> {
+async fn reached(proxy: &Proxy) -> Result<Connection, Error> {
     let unreachable = |cause: String| Error::Unreachable { proxy: proxy.to_string(), cause };
     let stream = tcp(&proxy.host, proxy.port).await.map_err(|error| match error {
         // A proxy whose name is not known is not known a little later, either.
@@ -88,13 +88,13 @@ async fn reached(proxy: &Proxy) -> Result<Stream, Error> {
         other => unreachable(other.to_string()),
     })?;
     if proxy.protocol != Protocol::Https {
-        return Ok(Stream::plain(stream));
+        return Ok(Connection::plain(stream));
     }
     let config = authorities::of_proxies();
     let config = config.map_err(|why| Error::Authorities { to: proxy.to_string(), why })?;
     let name = ServerName::try_from(proxy.host.clone()).map_err(|error| unreachable(error.to_string()))?;
     let stream = TlsConnector::from(config).connect(name, stream).await;
-    Ok(Stream::secured(stream.map_err(|error| unreachable(error.to_string()))?))
+    Ok(Connection::secured(stream.map_err(|error| unreachable(error.to_string()))?))
 }
 
 /// Connects to the first address of a host that answers. The next one is tried when one fails, or does not answer at once.

@@ -1,31 +1,39 @@
-//! How this process reaches other machines: through the proxies that its environment names ([`Proxies`]), with the certificate authorities
-//! of this machine ([`authorities`]), and with errors that say what to do ([`Error`]).
+//! Connections and HTTP, in both directions.
 //!
-//! [`Connector`] and [`Client`] are for hyper; [`dial`] is for everything else that wants a stream. What runs on this machine is never
-//! reached through a proxy.
+//! This process reaches other machines through the proxies that its environment names ([`Proxies`]), with the certificate authorities of
+//! this machine ([`authorities`]), and with errors that say what to do ([`Error`]). What runs on this machine is never reached through a
+//! proxy. [`Connector`] and [`Client`] are for hyper; [`dial`] is for everything else that wants a [`Stream`]. What may be simulated
+//! connects by a [`Dial`], or a [`Network`] if it listens, too.
+//!
+//! [`server`] serves a handful of HTTP paths, with limits on connections and on time.
 
 mod addresses;
 pub mod authorities;
 mod bypass;
 mod client;
+mod connection;
 mod connector;
 mod dial;
 mod error;
 mod inside;
 pub mod limits;
+mod network;
 mod pods;
 mod proxies;
 mod proxy;
+pub mod server;
 mod socks;
 mod stream;
 mod tunnel;
 
 pub use addresses::is_own_address;
 pub use client::Client;
-pub use connector::Connector;
+pub use connection::Connection;
+pub use connector::{Connector, DialConnector};
 pub use dial::{Scheme, dial};
 pub use error::{Error, Failure, refusal};
+pub use network::{Dial, Listener, Network, RealNetwork, SimulatedNetwork};
 pub use pods::for_pods;
 pub use proxies::Proxies;
 pub use proxy::Proxy;
-pub use stream::Stream;
+pub use stream::{BoxStream, Stream};

@@ -8,3 +8,9 @@ pub const CONNECT: Duration = Duration::from_secs(30);
 pub const NEXT_ADDRESS: Duration = Duration::from_millis(300);
 /// Maximum size in bytes of the head of a proxy's answer to CONNECT.
 pub const PROXY_ANSWER: usize = 16 * 1024;
+/// Connections to a listener of the simulated network that it has not accepted yet; the backlog of Linux.
+pub const CONNECTIONS_QUEUED: usize = 4096;
+/// The size of the parts in which files are sent, in bytes.
+pub const FILE_PART: usize = 512 << 10;
+/// The longest id of a request that its client may choose, in bytes.
+pub const REQUEST_ID_BYTES: usize = 64;

@@ -1,84 +1,18 @@
-//! A connection to another machine.
-
-use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+//! Byte streams of any transport.
 
 use hyper_util::client::legacy::connect::{Connected, Connection};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 
-/// A connection to another machine, or to a proxy that carries it on.
-#[derive(Debug)]
-pub struct Stream {
-    kind: Kind,
-    /// Whether the proxy is to read requests, instead of carrying bytes.
-    is_for_proxy: bool,
-}
+/// A bidirectional byte stream.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
 
-#[derive(Debug)]
-enum Kind {
-    Plain(TcpStream),
-    Secured(Box<TlsStream<TcpStream>>),
-}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
 
-impl Stream {
-    pub(crate) fn plain(stream: TcpStream) -> Self {
-        Self { kind: Kind::Plain(stream), is_for_proxy: false }
-    }
+/// A [`Stream`] of any type.
+pub type BoxStream = Box<dyn Stream>;
 
-    pub(crate) fn secured(stream: TlsStream<TcpStream>) -> Self {
-        Self { kind: Kind::Secured(Box::new(stream)), is_for_proxy: false }
-    }
-
-    pub(crate) fn for_proxy(self) -> Self {
-        Self { is_for_proxy: true, ..self }
-    }
-}
-
-impl Connection for Stream {
+impl Connection for BoxStream {
     fn connected(&self) -> Connected {
-        Connected::new().proxy(self.is_for_proxy)
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match &mut self.kind {
-            Kind::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Kind::Secured(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.kind {
-            Kind::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Kind::Secured(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.kind {
-            Kind::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Kind::Secured(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.kind {
-            Kind::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Kind::Secured(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        Connected::new()
     }
 }

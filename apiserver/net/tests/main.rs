@@ -1,5 +1,8 @@
 //! Tests of how other machines are reached.
 
 mod connections;
+mod impatient;
+mod networks;
 mod rules;
+mod servers;
 mod texts;

@@ -24,7 +24,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use machinery::status::Status;
-use serving::node::Stream;
+use net::Stream;
 use serving::{Body, Connect, ConnectRequest, ConnectResource};
 use tokio::sync::Semaphore;
 use tokio_tungstenite::WebSocketStream;

@@ -14,13 +14,13 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use machinery::cache::Cache;
 use machinery::clock::Clock;
+use net::Dial;
 use registry::{WebhookCaller, WebhookRequest, WebhookResponse};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use tokio_rustls::TlsConnector;
 
 use crate::connect::{ConnectError, Connector};
-use crate::dial::Dialer;
 use crate::limits::{ANSWER_BYTES, IDLE, KEPT_CLIENTS};
 use crate::words;
 
@@ -40,7 +40,7 @@ type HttpClient = Client<Connector, Full<Bytes>>;
 
 /// Calls webhooks over HTTPS.
 pub struct HttpsCaller {
-    dialer: Arc<dyn Dialer>,
+    dial: Arc<dyn Dial>,
     clock: Clock,
     clients: Cache<Peer, HttpClient>,
     agent: HeaderValue,
@@ -48,11 +48,10 @@ pub struct HttpsCaller {
 }
 
 impl HttpsCaller {
-    /// Creates a caller over connections of `dialer`. `clock` is used to check the validity of certificates.
-    pub fn over(dialer: impl Dialer, clock: Clock) -> Self {
-        let dialer = Arc::new(dialer);
+    /// Creates a caller that connects by `dial`. `clock` is used to check the validity of certificates.
+    pub fn over(dial: Arc<dyn Dial>, clock: Clock) -> Self {
         let clients = Cache::new(KEPT_CLIENTS);
-        Self { dialer, clock, clients, agent: AGENT, answer_bytes: ANSWER_BYTES }
+        Self { dial, clock, clients, agent: AGENT, answer_bytes: ANSWER_BYTES }
     }
 
     /// Calls as another program than kube-apiserver.
@@ -75,7 +74,7 @@ impl HttpsCaller {
         let tls = pki::tls::client_config_for_roots(&roots, pki::tls::ALPN_HTTP, &self.clock)
             .map_err(|error| error.to_string())?;
         let connector = Connector {
-            dialer: self.dialer.clone(),
+            dial: self.dial.clone(),
             clock: self.clock.clone(),
             tls: TlsConnector::from(Arc::new(tls)),
             address: peer.address.clone(),

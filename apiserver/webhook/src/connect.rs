@@ -12,18 +12,18 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use machinery::clock::Clock;
+use net::{BoxStream, Dial};
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tower_service::Service;
 
-use crate::dial::{Dialer, Stream};
 use crate::words;
 
 /// Opens connections to one webhook.
 #[derive(Clone)]
 pub(crate) struct Connector {
-    pub(crate) dialer: Arc<dyn Dialer>,
+    pub(crate) dial: Arc<dyn Dial>,
     pub(crate) clock: Clock,
     pub(crate) tls: TlsConnector,
     /// Host and port to dial.
@@ -63,7 +63,7 @@ impl Connector {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("tls: {host:?} is no name of a server"))?;
         let (address, port) = &self.address;
-        let dialed = self.dialer.dial(address, *port).await;
+        let dialed = self.dial.dial(address, *port).await;
         let stream = dialed.map_err(|error| words::dial(&error, address, *port))?;
         let stream = self.tls.connect(name, stream).await;
         stream
@@ -73,7 +73,7 @@ impl Connector {
 }
 
 /// A TLS connection that hyper's client can pool.
-pub(crate) struct Secured(TokioIo<TlsStream<Box<dyn Stream>>>);
+pub(crate) struct Secured(TokioIo<TlsStream<BoxStream>>);
 
 impl Connection for Secured {
     fn connected(&self) -> Connected {

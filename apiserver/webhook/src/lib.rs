@@ -2,13 +2,11 @@
 //!
 //! [`HttpsCaller`] is the [`registry::WebhookCaller`] of a server that may reach other machines. It keeps
 //! connections open, verifies certificates against the webhook's own CA bundle, and words its errors as Go's
-//! HTTP client does, since users search for these messages. It opens connections through a [`Dialer`].
+//! HTTP client does, since users search for these messages. It opens connections through a [`net::Dial`].
 
 mod caller;
 mod connect;
-mod dial;
 pub mod limits;
 mod words;
 
 pub use caller::HttpsCaller;
-pub use dial::{Dialer, Stream};

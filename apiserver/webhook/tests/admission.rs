@@ -47,7 +47,7 @@ impl Plane {
         let clock = Clock::simulated(now());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
         let options = Options {
-            webhooks: Some(Arc::new(HttpsCaller::over(Loopback, clock.clone()))),
+            webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(Loopback), clock.clone()))),
             ..Options::default()
         };
         let registry = Registry::open(store, clock.clone(), Random::seeded(1), options).await.unwrap();

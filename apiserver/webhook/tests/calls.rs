@@ -70,7 +70,7 @@ async fn serve(identity: &Identity) -> u16 {
 }
 
 async fn call(url: String, address: Option<(String, u16)>, ca: &str) -> Result<WebhookResponse, String> {
-    let caller = HttpsCaller::over(Loopback, clock());
+    let caller = HttpsCaller::over(Arc::new(Loopback), clock());
     let request = WebhookRequest {
         url,
         address,

@@ -8,14 +8,14 @@ use std::io;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use net::{BoxStream, Dial};
 use tokio::net::TcpStream;
-use webhook::{Dialer, Stream};
 
 /// Connects over TCP.
 struct Loopback;
 
-impl Dialer for Loopback {
-    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
-        async move { Ok(Box::new(TcpStream::connect((host, port)).await?) as Box<dyn Stream>) }.boxed()
+impl Dial for Loopback {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
+        async move { Ok(Box::new(TcpStream::connect((host, port)).await?) as BoxStream) }.boxed()
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use clusterctl::connection::Choice;
-use engine::network::RealNetwork;
 use engine::{Manager, Settings};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::RealNetwork;
 
 /// Returns a client from a kubeconfig file.
 ///

@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod backup;
+mod bind;
 pub mod certificates;
 pub mod cli;
 pub mod commands;
@@ -15,7 +16,6 @@ mod declared_providers;
 pub mod diagnostics;
 pub mod envtest;
 pub mod handed_over;
-mod http_server;
 pub mod image;
 mod in_place_updater;
 pub mod install;
@@ -30,7 +30,6 @@ pub mod nodes;
 pub mod open_files;
 pub mod options;
 pub mod output;
-mod outside;
 pub mod plan;
 pub mod plane;
 mod pods;

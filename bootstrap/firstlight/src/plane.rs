@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use access::{Rbac, Tokens, User};
 use anyhow::{Context as _, Result, anyhow};
-use engine::network::Network;
 use engine::{Manager, Settings};
 use http::Method;
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::hash::fnv1a_64;
 use machinery::random::Random;
+use net::Network;
 use pki::TokenKeys;
 use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
 use serde_json::Value;
@@ -25,7 +25,6 @@ use crate::backup;
 use crate::confirmation;
 use crate::conversion::ClusterApiConversion;
 use crate::names::{CONTROLLER_USER, FIELD_MANAGER, MANIFEST_HASH};
-use crate::outside::Outside;
 use crate::{reboot, undo};
 
 /// The methods of paths that are only read.
@@ -98,7 +97,7 @@ impl Plane {
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             webhooks: Some(Arc::new(HttpsCaller::over(
-                Outside(dependencies.network.clone()),
+                dependencies.network.clone(),
                 dependencies.clock.clone(),
             ))),
         };

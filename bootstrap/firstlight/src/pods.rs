@@ -7,7 +7,6 @@ use std::sync::Arc;
 use anyhow::Result;
 use bytes::Bytes;
 use container_images::{Client, Hosts, Registries, Sources};
-use engine::network::{BoxStream as BoxedStream, Listener, Network, RealNetwork};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
@@ -16,12 +15,13 @@ use kubelet::{Kubelet, Options, ProxyVariables, logs};
 use machinery::clock::{Clock, parse_rfc3339};
 use machinery::random::Random;
 use machinery::status::Status;
+use net::{BoxStream as BoxedStream, Dial, Listener, Network, RealNetwork};
 use pod_network::Networks;
 use pod_network::helper::Program;
 use pod_processes::Isolation;
 use portforward::{Connector, PortForward, Ports};
 use serde_json::Value;
-use serving::node::{LogOptions, Node, Stream};
+use serving::node::{LogOptions, Node};
 use serving::{Body, Connect, ConnectRequest};
 
 use crate::certificates::reachable;
@@ -112,7 +112,7 @@ pub(crate) fn dependencies(address: SocketAddr) -> (Dependencies, Networks) {
 /// The network of this machine and those of its Pods: the only access of the server to webhooks, Services and Pods.
 struct ServerNetwork(Networks);
 
-impl Network for ServerNetwork {
+impl Dial for ServerNetwork {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxedStream>> {
         async move {
             match self.0.dial(host, port).await {
@@ -122,7 +122,9 @@ impl Network for ServerNetwork {
         }
         .boxed()
     }
+}
 
+impl Network for ServerNetwork {
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
         RealNetwork.listen(host, port)
     }
@@ -171,12 +173,12 @@ impl Node for Machine {
         Ok(logs::stream(log, wanted, options.follow).boxed())
     }
 
-    fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+    fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<BoxedStream>> {
         async move {
             // Not the address in the status, which others may write.
             let reach = self.kubelet.reach(pod["metadata"]["uid"].as_str().unwrap_or_default(), port);
             let (address, port) = reach.ok_or(io::ErrorKind::HostUnreachable)?;
-            Ok(Box::new(self.network.dial(&address, port).await?) as Box<dyn Stream>)
+            self.network.dial(&address, port).await
         }
         .boxed()
     }
@@ -205,7 +207,7 @@ impl Ports for Reached {
             let (address, port) = reach.ok_or("the Pod has no address yet")?;
             let dialed = network.dial(&address, port).await;
             let mut listener = dialed.map_err(|error| format!("dial tcp {address}:{port}: {error}"))?;
-            Ok(Box::new(move |mut client: Box<dyn Stream>| {
+            Ok(Box::new(move |mut client: BoxedStream| {
                 // It ends with either side.
                 drop(tokio::spawn(async move {
                     tokio::io::copy_bidirectional(&mut client, &mut listener).await.ok();

@@ -97,9 +97,9 @@ async fn create(plane: &Plane, resource: Resource, object: Value) -> Result<()> 
 mod tests {
     use std::sync::Arc;
 
-    use engine::network::RealNetwork;
     use machinery::clock::Clock;
     use machinery::random::Random;
+    use net::RealNetwork;
     use registry::ListOptions;
     use store::{Memory, Store};
 

@@ -14,8 +14,6 @@ use schemas::cluster::Cluster;
 use serde_json::Value;
 use webhook::HttpsCaller;
 
-use crate::outside::Outside;
-
 /// Extensions see who calls them.
 const AGENT: &str = concat!("firstlight/", env!("CARGO_PKG_VERSION"));
 
@@ -37,7 +35,7 @@ impl Caller for Https {
 /// Returns the client of the runtime extensions of a management cluster. It dials through the network of the manager, also the Services of Pods that run as
 /// processes.
 pub(crate) fn runtime_extensions_client(manager: &Manager) -> Client {
-    let caller = HttpsCaller::over(Outside(manager.network().clone()), manager.clock().clone());
+    let caller = HttpsCaller::over(manager.network().clone(), manager.clock().clone());
     Client::new(manager, Arc::new(Https(caller.with_agent(AGENT).with_answer_bytes(ANSWER_BYTES))))
 }
 

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use engine::network::Network;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::Network;
 use pki::TokenKeys;
 use store::{Memory, Store};
 use tokio::runtime::Runtime;

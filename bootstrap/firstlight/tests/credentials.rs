@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use engine::network::{Network, RealNetwork, WorkloadClients};
+use engine::workload_clients::WorkloadClients;
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use machinery::clock::Clock;
+use net::{Network, RealNetwork};
 use pki::kubeconfig::{Credentials, Kubeconfig};
 use serde_json::json;
 

@@ -25,6 +25,7 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, PostParams};
 use kube::{Api, Client, Config};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::{BoxStream, Dial};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 use registry::Registry;
 use schemas::admission::Features;
@@ -32,7 +33,7 @@ use serde_json::{Value, json};
 use serving::Server;
 use store::{Memory, Store};
 use tokio::net::TcpStream;
-use webhook::{Dialer, HttpsCaller};
+use webhook::HttpsCaller;
 
 use crate::classes::{class, cluster};
 use crate::place::Place;
@@ -43,10 +44,9 @@ const DEADLINE: Duration = Duration::from_secs(60);
 /// The network of the cluster's Pods, of which all are on this machine.
 struct Pods;
 
-impl Dialer for Pods {
-    fn dial<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
-        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as Box<dyn webhook::Stream>) }
-            .boxed()
+impl Dial for Pods {
+    fn dial<'a>(&'a self, _: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
+        async move { Ok(Box::new(TcpStream::connect(("127.0.0.1", port)).await?) as BoxStream) }.boxed()
     }
 }
 
@@ -62,7 +62,7 @@ impl Cluster {
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
         let rbac = Rbac::new(store.clone());
         let options = registry::Options {
-            webhooks: Some(Arc::new(HttpsCaller::over(Pods, clock.clone()))),
+            webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(Pods), clock.clone()))),
             admission: vec![Arc::new(rbac.clone())],
             ..registry::Options::default()
         };

@@ -23,12 +23,12 @@ use crate::connection_state::State;
 use crate::error::{Error, Result};
 use crate::initialization;
 use crate::manager::Manager;
-use crate::network::WorkloadClients;
 use crate::object::{self, Kind, NamespacedName, Request};
 use crate::objects::Objects;
 use crate::paused;
 use crate::queue::{Cause, Queue};
 use crate::scope::Scope;
+use crate::workload_clients::WorkloadClients;
 
 /// Interval between two probes of a connected cluster.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);

@@ -34,7 +34,6 @@ pub mod manager;
 pub mod messages;
 pub mod metrics;
 pub mod names;
-pub mod network;
 pub mod object;
 pub mod objects;
 pub mod owners;
@@ -54,6 +53,7 @@ pub mod upstream;
 pub mod v1beta1;
 pub mod versions;
 mod watch;
+pub mod workload_clients;
 
 pub use applied::Applied;
 pub use aside::aside;

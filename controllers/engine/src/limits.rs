@@ -11,8 +11,6 @@ pub const EVENT_BURST: u32 = 25;
 pub const EVENT_INTERVAL: Duration = Duration::from_secs(300);
 /// Objects and reasons of a component whose events are counted; as client-go. The one with the oldest event is forgotten first.
 pub const EVENT_OBJECTS: usize = 4096;
-/// Connections to a listener of the simulated network that it has not accepted yet; the backlog of Linux.
-pub const CONNECTIONS_QUEUED: usize = 4096;
 
 /// Bytes of memory that the cached objects of all workload clusters may take together. One cluster may take as much as all together leave
 /// free, so that one gets half of it, and many hostile ones leave room for the others. The largest cluster that Kubernetes supports has

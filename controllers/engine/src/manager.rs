@@ -9,6 +9,7 @@ use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::Network;
 use parking_lot::Mutex;
 use schemas::admission::Features;
 use tokio::task::JoinHandle;
@@ -20,12 +21,12 @@ use crate::clusters::{ClusterCache, Workload};
 use crate::contract::Contracts;
 use crate::events::Recorder;
 use crate::metrics::Metrics;
-use crate::network::{Answers, Network};
 use crate::object::Kind;
 use crate::objects::Objects;
 use crate::queue::Queue;
 use crate::quota::{Budget, Quota};
 use crate::startup::Startup;
+use crate::workload_clients::Answers;
 
 /// The inputs of a [`Manager`].
 pub struct ManagerOptions {

@@ -3,13 +3,13 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use engine::network::SimulatedNetwork;
 use engine::{Manager, ManagerOptions, Settings};
 use http::Response;
 use kube::Client;
 use kube::client::Body;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::SimulatedNetwork;
 
 pub fn manager_of<S>(service: S, settings: Settings) -> Manager
 where

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use engine::network::{Network, RealNetwork};
+use net::{Network, RealNetwork};
 use runtime_extensions::limits::{ANSWER_BYTES, MESSAGE_CHARACTERS, PLAIN_ANSWER_BYTES};
 use runtime_extensions::{Client, Hook, Result};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::network::{Network, RealNetwork};
+use net::{Network, RealNetwork};
 use runtime_extensions::{Client, Hook};
 use serde_json::{Value, json};
 use test_plane::World;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::in_place::{Progress, Subject, Updater, nobody};
-use engine::network::{Network, RealNetwork};
+use net::{Network, RealNetwork};
 use runtime_extensions::Hook;
 use runtime_extensions::answers::{MachinePatches, MachineSetPatches, Patch};
 use runtime_extensions::in_place::{

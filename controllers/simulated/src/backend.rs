@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use engine::network::Listener;
 use engine::queue::Cause;
 use engine::{Error, Left, Manager, NamespacedName, Queue, Request, Result};
 use machinery::clock::Clock;
+use net::Listener;
 use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 

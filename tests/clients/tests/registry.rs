@@ -11,8 +11,8 @@ use clients::session::Tools;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use metal_boot::table::MachineTable;
-use metal_provisioning::http::listener::Listener;
 use metal_provisioning::http::registry::Registry;
+use metal_provisioning::http::server::server;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::metrics::Metrics;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
@@ -56,10 +56,10 @@ async fn serve(
         https_port: None,
     };
     let metrics = Metrics::of(&metrics::Metrics::default());
-    let listener = Listener::new(Arc::new(site), Some(Arc::new(tls)), clock, metrics);
+    let server = server(Arc::new(site), Some(Arc::new(tls)), &metrics, &random);
     let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = tcp.local_addr().unwrap().to_string();
-    listener.run(tcp, tasks, shutdown);
+    tasks.spawn(shutdown.clone().run_until_cancelled_owned(server.serve(tcp)));
     address
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use chrono::DateTime;
-use engine::network::SimulatedNetwork;
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
@@ -14,6 +13,7 @@ use firstlight::names::CONTROLLER_USER;
 use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::SimulatedNetwork;
 use serde_json::Value;
 use store::{Batch, Engine, Loaded, Memory, Store};
 

@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use chrono::DateTime;
-use engine::network::{Network, SimulatedNetwork};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::{Network, SimulatedNetwork};
 use pivot::journal::MemoryDisk;
 use pivot::progress::Silent;
 use pivot::{Journal, Options, Pivot};

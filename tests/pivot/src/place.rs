@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use engine::Manager;
-use engine::network::{Network, SimulatedNetwork};
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::{Network, SimulatedNetwork};
 use serde_json::Value;
 use store::{Memory, Page, Prefix, Store};
 

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::User;
-use engine::network::SimulatedNetwork;
 use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use kube::Client;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::ApiResource;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::SimulatedNetwork;
 use registry::Registry;
 use serde_json::Value;
 use serving::Server;

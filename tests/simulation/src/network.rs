@@ -6,9 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use engine::network::{BoxStream, Listener, Network, SimulatedNetwork};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use net::{BoxStream, Dial, Listener, Network, SimulatedNetwork};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -42,7 +42,7 @@ impl Cables {
     }
 }
 
-impl Network for Cables {
+impl Dial for Cables {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         let cut = {
             let mut ports = self.ports.lock();
@@ -56,7 +56,9 @@ impl Network for Cables {
         }
         .boxed()
     }
+}
 
+impl Network for Cables {
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
         self.network.listen(host, port)
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::DateTime;
-use engine::network::{Network, SimulatedNetwork};
 use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
 use firstlight::plane::{Dependencies, Plane};
 use kube::api::Api;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::{Dial, Network, SimulatedNetwork};
 use schemas::HasConditions;
 use schemas::infrastructure::DevCluster;
 use simulation::manifests::{Shape, cluster};

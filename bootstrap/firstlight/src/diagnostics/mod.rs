@@ -13,24 +13,23 @@ use std::time::Duration;
 
 use anyhow::Result;
 use engine::Manager;
+use net::server::{Few, Patience, Server, Times};
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
-use tokio_rustls::TlsAcceptor;
+use rustls::ServerConfig;
 
 pub use options::DiagnosticsOptions;
 
+use crate::bind::bind;
 use authorization::Authorizer;
-use site::Site;
 
-use crate::http_server::{Limits, bind, serve};
-
-/// A few scrapers and probes connect.
-const LIMITS: Limits = Limits {
-    connections: 32,
-    head: Duration::from_secs(10),
-    handshake: Duration::from_secs(10),
-    stalled: Duration::from_secs(10),
-    stalled_name: "diagnostics_stalled",
+/// Simultaneous connections to each endpoint: a few scrapers and probes connect.
+const CONNECTIONS: usize = 32;
+const TIME: Duration = Duration::from_secs(10);
+const TIMES: Times = Times {
+    head: (TIME, None),
+    handshake: (TIME, "diagnostics_handshake"),
+    stalled: (Patience::All(TIME), "diagnostics_stalled"),
 };
 
 /// The addresses of the running endpoints, which end with the manager. `None` if an endpoint is not served.
@@ -49,12 +48,13 @@ impl Diagnostics {
     /// The process cannot listen on an address, or the certificate cannot be created.
     pub async fn start(options: &DiagnosticsOptions, manager: &Manager) -> Result<Self> {
         let mut started = Self::default();
-        let reached = metrics::Limits::of(manager.all_metrics());
+        let server = |router, tls| {
+            let reached = metrics::Limits::of(manager.all_metrics());
+            Server::new(router, tls, TIMES, Few::new(CONNECTIONS), reached, manager.random())
+        };
         if let Some(listener) = bind(options.health_addr.as_ref(), "--health-addr").await? {
             started.health = Some(listener.local_addr()?);
-            let site = Arc::new(Site::Health(manager.clone()));
-            let answer = move |request| site.clone().answer(request);
-            manager.spawn(serve(listener, None, LIMITS, reached.clone(), answer));
+            manager.spawn(server(site::health(manager.clone()), None).serve(listener));
         }
         if let Some(listener) = bind(options.diagnostics_address.as_ref(), "--diagnostics-address").await? {
             started.metrics = Some(listener.local_addr()?);
@@ -62,11 +62,9 @@ impl Diagnostics {
             let (tls, authorizer) = if options.insecure_diagnostics {
                 (None, None)
             } else {
-                (Some(acceptor(manager)?), Some(Box::new(Authorizer::new(manager.client().clone()))))
+                (Some(tls(manager)?), Some(Authorizer::new(manager.client().clone())))
             };
-            let site = Arc::new(Site::Metrics { metrics, authorizer });
-            let answer = move |request| site.clone().answer(request);
-            manager.spawn(serve(listener, tls, LIMITS, reached, answer));
+            manager.spawn(server(site::metrics(metrics, authorizer), tls).serve(listener));
         }
         Ok(started)
     }
@@ -74,7 +72,7 @@ impl Diagnostics {
 
 /// Creates TLS with a certificate of a new authority, which no scraper trusts. A scraper that must authenticate the server connects
 /// through the API server.
-fn acceptor(manager: &Manager) -> Result<TlsAcceptor> {
+fn tls(manager: &Manager) -> Result<Arc<ServerConfig>> {
     let (name, now, random) = ("firstlight-controllers", manager.clock().now(), manager.random());
     let authority = CertificateAuthority::generate(
         "firstlight-controllers-ca",
@@ -87,5 +85,5 @@ fn acceptor(manager: &Manager) -> Result<TlsAcceptor> {
     let certificates =
         Arc::new(ServerCertificates::new(&authority.issue(&Leaf::server(name, names), now, random)?)?);
     let config = server_config(certificates, &ClientCertificates::None, &["http/1.1"], manager.clock())?;
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok(Arc::new(config))
 }

@@ -8,9 +8,9 @@ use access::authorize::AllowAll;
 use access::certificate::Authorities;
 use access::{Rbac, Tokens};
 use anyhow::{Context, Result, anyhow, bail};
-use engine::network::RealNetwork;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::RealNetwork;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{Identity, SigningKey, TokenKeys, VerifyingKey};
 use registry::{Admission, Housekeeping, Registry};
@@ -22,7 +22,6 @@ use webhook::HttpsCaller;
 use super::CONTROLLERS;
 use super::flags::Flags;
 use crate::open_files;
-use crate::outside::Outside;
 use crate::plane::version;
 use crate::signals::Signals;
 
@@ -174,7 +173,7 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
         converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
-        webhooks: Some(Arc::new(HttpsCaller::over(Outside(Arc::new(RealNetwork)), clock.clone()))),
+        webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(RealNetwork), clock.clone()))),
     };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await;
     let registry = registry.map_err(|error| anyhow!("the API server cannot start: {error}"))?;

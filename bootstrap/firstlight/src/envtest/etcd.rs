@@ -1,15 +1,15 @@
 //! A stub of `etcd` for envtest: it starts, answers health checks, and ends when told. It stores nothing, because `kube-apiserver`
 //! keeps everything in its own memory.
 
-use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
+use axum::Router;
+use axum::routing::any;
+use http::StatusCode;
+use machinery::random::Random;
+use net::server::{Few, Patience, Server, Times};
 use tokio::net::TcpListener;
 
 use super::flags::Flags;
@@ -27,6 +27,12 @@ Answers health checks for envtest. It is firstlight, which stores nothing here: 
 All other flags are accepted, without effect.
 ";
 
+/// Simultaneous connections to each address.
+const CONNECTIONS: usize = 32;
+const TIME: Duration = Duration::from_secs(10);
+const TIMES: Times =
+    Times { head: (TIME, None), handshake: (TIME, "handshake"), stalled: (Patience::All(TIME), "stalled") };
+
 /// The default address.
 const DEFAULT_URL: &str = "http://localhost:2379";
 
@@ -39,11 +45,13 @@ pub async fn run(flags: &Flags) -> Result<()> {
     if urls.is_empty() {
         urls.push(DEFAULT_URL);
     }
+    let (reached, random) = (metrics::Limits::default(), Random::system());
+    let server = Server::new(router(), None, TIMES, Few::new(CONNECTIONS), reached, &random);
     for url in urls {
         let address = address(url).await?;
         let listener =
             TcpListener::bind(address).await.with_context(|| format!("--listen-client-urls: {url}"))?;
-        tokio::spawn(serve(listener));
+        tokio::spawn(server.clone().serve(listener));
     }
     Signals::catch()?.next().await;
     Ok(())
@@ -60,28 +68,11 @@ async fn address(url: &str) -> Result<SocketAddr> {
     found.next().with_context(|| format!("--listen-client-urls: {url} has no address"))
 }
 
-async fn serve(listener: TcpListener) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let connection =
-                    http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer));
-                // Errors of a connection that its client closed are irrelevant.
-                tokio::spawn(async move { drop(connection.await) });
-            }
-            Err(error) => tracing::warn!(%error, "cannot accept a connection"),
-        }
-    }
-}
-
-async fn answer(request: Request<Incoming>) -> Result<Response<String>, Infallible> {
-    let (code, text) = match request.uri().path() {
-        "/health" => (StatusCode::OK, r#"{"health":"true","reason":""}"#),
-        "/readyz" | "/livez" => (StatusCode::OK, "ok\n"),
-        "/version" => (StatusCode::OK, r#"{"etcdserver":"3.6.0","etcdcluster":"3.6.0"}"#),
-        _ => (StatusCode::NOT_FOUND, "404 page not found\n"),
-    };
-    let mut response = Response::new(text.to_owned());
-    *response.status_mut() = code;
-    Ok(response)
+fn router() -> Router {
+    Router::new()
+        .route("/health", any(async || r#"{"health":"true","reason":""}"#))
+        .route("/readyz", any(async || "ok\n"))
+        .route("/livez", any(async || "ok\n"))
+        .route("/version", any(async || r#"{"etcdserver":"3.6.0","etcdcluster":"3.6.0"}"#))
+        .fallback(async || (StatusCode::NOT_FOUND, "404 page not found\n"))
 }

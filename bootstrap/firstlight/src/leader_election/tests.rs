@@ -7,11 +7,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use access::User;
-use engine::network::SimulatedNetwork;
 use http::{Method, Request, Response};
 use kube::Client;
 use kube::api::PostParams;
 use kube::client::Body as ClientBody;
+use net::SimulatedNetwork;
 use parking_lot::Mutex;
 use registry::Registry;
 use serving::{Body, ClientService, Server};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use engine::network::{BoxStream, Listener, Network, SimulatedNetwork};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use net::{BoxStream, Dial, Listener, Network, SimulatedNetwork};
 use parking_lot::Mutex;
 
 /// The hosts, by name or address. A host that nobody listens on refuses each connection.
@@ -20,12 +20,14 @@ impl Hosts {
     }
 }
 
-impl Network for Hosts {
+impl Dial for Hosts {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         let network = self.host(host);
         async move { network.dial(host, port).await }.boxed()
     }
+}
 
+impl Network for Hosts {
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
         let network = self.host(host);
         async move { network.listen(host, port).await }.boxed()

@@ -19,7 +19,6 @@ use clap::Args;
 use engine::Manager;
 use pki::tls::{ClientCertificates, server_config};
 use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
 
 pub use names::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SECRET, SERVICE};
 pub use registration::conversion;
@@ -29,18 +28,8 @@ use certificates::{Certificates, Current};
 use server::Site;
 
 use crate::admission::ClusterApiAdmission;
-use crate::http_server::{Limits, bind, serve};
-use crate::limits::{REVIEW, WEBHOOK_CONNECTIONS, WEBHOOK_IDLE, WEBHOOK_STALLED};
+use crate::bind::bind;
 use crate::options::Address;
-
-/// The limits of the server. The time of a handshake is that of a review, which an API server waits for.
-const LIMITS: Limits = Limits {
-    connections: WEBHOOK_CONNECTIONS,
-    head: WEBHOOK_IDLE,
-    handshake: REVIEW,
-    stalled: WEBHOOK_STALLED,
-    stalled_name: "webhook_stalled",
-};
 
 /// The flags of the webhooks.
 #[derive(Debug, Clone, Default, Args)]
@@ -106,12 +95,9 @@ impl Webhooks {
         };
         let config = server_config(current.clone(), &clients, &["http/1.1"], manager.clock())
             .context("the webhooks cannot be served")?;
-        let tls = TlsAcceptor::from(Arc::new(config));
         let address = listener.local_addr()?;
         let site = Arc::new(Site::new(manager, rules, authorities)?);
-        let reached = metrics::Limits::of(manager.all_metrics());
-        let answer = move |request| site.clone().answer(request);
-        manager.spawn(serve(listener, Some(tls), LIMITS, reached, answer));
+        manager.spawn(site.server(config, manager).serve(listener));
         manager.spawn(certificates.keep(first, current, sender));
         Ok(Some(Self { address, namespace, authority }))
     }

@@ -68,5 +68,3 @@ pub const BOOTSTRAP_PAUSE: Duration = Duration::from_secs(1);
 pub const BOOTSTRAP_REPORTS: u32 = 2000;
 /// How long after its provisioning a host takes reports.
 pub const BOOTSTRAP_TIME: Duration = Duration::from_secs(6 * 3600);
-/// The size of the parts in which files are read, in bytes.
-pub const FILE_PART: usize = 512 << 10;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use engine::{Manager, NamespacedName, Objects};
-use http::{Request, Response, StatusCode};
+use http::request::Parts;
+use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
@@ -43,11 +44,11 @@ impl Media {
     }
 
     /// Answers a request for a CD, by namespace, name, and file name (`UID.iso`).
-    pub async fn answer<B>(
+    pub async fn answer(
         &self,
         boot: &BootFiles,
         [namespace, name, file]: [&str; 3],
-        request: &Request<B>,
+        asked: &Parts,
     ) -> Response<Body> {
         let key = NamespacedName::new(namespace, name);
         let uid = file.strip_suffix(".iso").unwrap_or_default();
@@ -57,7 +58,7 @@ impl Media {
         let make = move || cd(&boot, architecture.as_deref(), arguments?);
         let made = tokio::task::spawn_blocking(make).await.map_err(anyhow::Error::from).flatten();
         match made {
-            Ok(cd) => file::made(cd.image, &cd.tag, request.method(), request.headers()),
+            Ok(cd) => file::made(cd.image, &cd.tag, &asked.method, &asked.headers),
             Err(error) => {
                 tracing::warn!(host = %key, error = format!("{error:#}"), "no CD for the agent");
                 let text = "the CD cannot be made; the server's log says why\n";

@@ -24,8 +24,8 @@ use crate::agents::Agents;
 use crate::bootstrap::{BootstrapReports, NodeRegistry};
 use crate::directory::Kube;
 use crate::http::bundles::BundleFiles;
-use crate::http::listener::Listener;
 use crate::http::registry::Registry;
+use crate::http::server::server;
 use crate::http::site::Site;
 use crate::media::Media;
 use crate::metadata::Metadata;
@@ -227,14 +227,13 @@ impl Open {
         let (tasks, shutdown) = (&handle.tasks, &handle.shutdown);
         handle.addresses.run(tasks, shutdown);
         self.boot.run(tasks, shutdown);
-        let (clock, metrics) = (&dependencies.clock, Metrics::of(&dependencies.metrics));
-        let plain = Listener::new(site.clone(), None, clock.clone(), metrics.clone());
-        for tcp in self.http {
-            plain.clone().run(tcp, tasks, shutdown);
-        }
-        let secure = Listener::new(site, configuration.tls.clone(), clock.clone(), metrics);
-        for tcp in self.https {
-            secure.clone().run(tcp, tasks, shutdown);
+        let (random, metrics) = (&dependencies.random, Metrics::of(&dependencies.metrics));
+        let plain = server(site.clone(), None, &metrics, random);
+        let secure = server(site, configuration.tls.clone(), &metrics, random);
+        let listeners = self.http.into_iter().map(|tcp| (tcp, &plain));
+        for (tcp, server) in listeners.chain(self.https.into_iter().map(|tcp| (tcp, &secure))) {
+            // Open connections are closed, too, because clients can ask for boot files and images again.
+            tasks.spawn(shutdown.clone().run_until_cancelled_owned(server.clone().serve(tcp)));
         }
         handle
     }

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use access::User;
 use agent_protocol::{Action, Enrolment, Progress, Report, State};
-use bytes::Bytes;
+use axum::body::Body;
 use dhcp::MacAddress;
-use engine::network::SimulatedNetwork;
 use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
-use http_body_util::{BodyExt, Empty};
+use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{DynamicObject, PostParams};
 use machinery::clock::Clock;
@@ -24,17 +23,19 @@ use metal_boot::machine::{Boot, Directory, Lease};
 use metal_provisioning::agents::{Agents, Refusal};
 use metal_provisioning::bootstrap::{BootstrapReports, NodeRegistry};
 use metal_provisioning::directory::Kube;
-use metal_provisioning::http::peer::Peer;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::media::Media;
 use metal_provisioning::metadata::Metadata;
 use metal_provisioning::personal::Personal;
+use net::SimulatedNetwork;
 use registry::Registry;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage};
 use schemas::netboot::{Agent, DHCPLease};
 use serde_json::{Value, json};
 use serving::Server;
 use store::{Memory, Store};
+
+use crate::metal_provisioning::asking::{answer, ask};
 
 pub const MAC: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 1]);
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 9);
@@ -263,17 +264,6 @@ pub async fn services(manager: &Manager) -> Site {
     }
 }
 
-/// Sends a request over HTTP, and returns status and body.
-pub async fn ask(site: &Site, path: &str, address: [u8; 4]) -> (u16, String) {
-    let peer =
-        Peer { address: (address, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
-    let request = http::Request::get(path).body(Empty::<Bytes>::new()).unwrap();
-    let response = site.answer(request, &peer).await;
-    let status = response.status().as_u16();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    (status, String::from_utf8(body.to_vec()).unwrap())
-}
-
 /// Waits until there is an event with that reason.
 pub async fn alerted(manager: &Manager, reason: &str) {
     let events = kube::Api::<k8s_openapi::api::core::v1::Event>::all(manager.client().clone());
@@ -479,12 +469,11 @@ async fn the_token_of_a_script_lets_one_agent_in() {
 
 /// Returns the CD or a range of it: status, content, entity tag.
 async fn cd(site: &Site, path: &str, range: Option<&str>) -> (u16, Vec<u8>, Option<String>) {
-    let peer = Peer { address: (MINE, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
     let mut request = http::Request::get(path);
     if let Some(range) = range {
         request = request.header("range", range);
     }
-    let response = site.answer(request.body(Empty::<Bytes>::new()).unwrap(), &peer).await;
+    let response = answer(site, request.body(Body::empty()).unwrap(), MINE, &[]).await;
     let status = response.status().as_u16();
     let tag = response.headers().get("etag").map(|tag| tag.to_str().unwrap().to_owned());
     let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -4,13 +4,12 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use axum::body::Body;
 use bytes::Bytes;
 use engine::{Manager, NamespacedName, Objects};
-use http_body_util::Full;
 use metal::bootstrap::{BootstrapReport, BootstrapState};
 use metal_boot::machine::Directory;
 use metal_provisioning::directory::Kube;
-use metal_provisioning::http::peer::Peer;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::limits;
 use schemas::metal3::BareMetalHost;
@@ -18,8 +17,9 @@ use schemas::netboot::Agent;
 use serde_json::{Value, json};
 
 use crate::metal_provisioning::api::{
-    ADDRESS, HTTP, MAC, MINE, ask, create, enrolment, host, is_host, lease, manager, services,
+    ADDRESS, HTTP, MAC, MINE, create, enrolment, host, is_host, lease, manager, services,
 };
+use crate::metal_provisioning::asking::{answer, ask};
 
 /// A host whose system has its configuration drive.
 struct Installed {
@@ -63,10 +63,8 @@ impl Installed {
     }
 
     async fn post(&self, path: &str, body: impl Into<Bytes>, from: [u8; 4]) -> u16 {
-        let peer =
-            Peer { address: (from, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
-        let request = http::Request::post(path).body(Full::new(body.into())).unwrap();
-        let status = self.site.answer(request, &peer).await.status().as_u16();
+        let request = http::Request::post(path).body(Body::from(body.into())).unwrap();
+        let status = answer(&self.site, request, from, &[]).await.status().as_u16();
         self.manager.clock().sleep(Duration::from_secs(2)).await;
         status
     }

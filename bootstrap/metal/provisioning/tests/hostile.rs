@@ -7,23 +7,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_protocol::{Enrolment, Report};
+use axum::body::Body;
 use dhcp::MacAddress;
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Event;
 use metal_boot::machine::{Directory, Lease};
 use metal_provisioning::agents::{Agents, Refusal};
 use metal_provisioning::directory::Kube;
-use metal_provisioning::http::peer::{Certificate, Peer};
 use metal_provisioning::http::site::Site;
 use metal_provisioning::limits;
 use metal_provisioning::personal::Personal;
+use rustls::pki_types::CertificateDer;
 use schemas::netboot::{Agent, DHCPLease};
 use serde_json::json;
 
 use crate::metal_provisioning::api::{
-    ADDRESS, HTTP, MAC, MINE, alerted, ask, boot_files, by, enrolment, host, is_host, lease, manager,
-    services, stub, token_of_script, with,
+    ADDRESS, HTTP, MAC, MINE, alerted, boot_files, by, enrolment, host, is_host, lease, manager, services,
+    stub, token_of_script, with,
 };
+use crate::metal_provisioning::asking::{answer, ask};
 
 /// The MAC address of the hostile machine.
 const OWN: MacAddress = MacAddress([0x52, 0x54, 0, 0, 0, 0x66]);
@@ -176,10 +178,9 @@ async fn a_machine_that_can_be_told_no_token_waits_for_a_person_in_each_start() 
 
 /// Returns the unified image as the machine at `from` gets it: its length, and its content as text.
 async fn load(site: &Site, method: http::Method, from: [u8; 4]) -> (String, String) {
-    let peer = Peer { address: (from, 40000).into(), local: ([10, 0, 0, 1], 8080).into(), certificate: None };
     let request = http::Request::builder().method(method).uri("/boot/uki/x86_64.efi");
-    let request = request.body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
-    let response = site.answer(request, &peer).await;
+    let request = request.body(Body::empty()).unwrap();
+    let response = answer(site, request, from, &[]).await;
     let length = response.headers()["content-length"].to_str().unwrap().to_owned();
     let body = http_body_util::BodyExt::collect(response.into_body()).await.unwrap().to_bytes();
     (length, String::from_utf8_lossy(&body).into_owned())
@@ -308,7 +309,7 @@ async fn unknown_machines_are_so_many_and_are_forgotten() {
 }
 
 /// Returns a self-signed certificate that is valid for so long.
-fn certificate(manager: &Manager, validity: chrono::Duration) -> Certificate {
+fn certificate(manager: &Manager, validity: chrono::Duration) -> Vec<CertificateDer<'static>> {
     let (clock, random) = (manager.clock(), manager.random());
     let own = pki::CertificateAuthority::generate(
         "hostile",
@@ -317,24 +318,20 @@ fn certificate(manager: &Manager, validity: chrono::Duration) -> Certificate {
         clock.now(),
         random,
     );
-    Certificate::read(&pki::certificates(own.unwrap().certificate()).unwrap()[0]).unwrap()
+    pki::certificates(own.unwrap().certificate()).unwrap()
 }
 
 /// Nobody verifies the certificate of an agent in the handshake, and its connection can last longer.
 #[tokio::test(start_paused = true)]
 async fn a_certificate_that_has_expired_is_refused_at_each_request() {
     let (manager, site) = network("available", true).await;
-    let peer = Peer {
-        address: (FROM, 40000).into(),
-        local: ([10, 0, 0, 1], 8443).into(),
-        certificate: Some(certificate(&manager, chrono::Duration::seconds(60))),
-    };
+    let certificates = certificate(&manager, chrono::Duration::seconds(60));
     let body =
         serde_json::to_vec(&Enrolment { boot_mac_address: OWN.to_string(), ..enrolment("first") }).unwrap();
     for code in [200, 401] {
         let request = http::Request::post("/agent/v1/enrol");
-        let request = request.body(http_body_util::Full::new(bytes::Bytes::from(body.clone()))).unwrap();
-        assert_eq!(site.answer(request, &peer).await.status().as_u16(), code);
+        let request = request.body(Body::from(body.clone())).unwrap();
+        assert_eq!(answer(&site, request, FROM, &certificates).await.status().as_u16(), code);
         tokio::time::advance(Duration::from_secs(61)).await;
     }
 }
@@ -342,11 +339,7 @@ async fn a_certificate_that_has_expired_is_refused_at_each_request() {
 #[tokio::test(start_paused = true)]
 async fn values_of_an_enrolment_above_their_limits_are_refused_and_counted() {
     let (manager, site) = network("available", true).await;
-    let peer = Peer {
-        address: (FROM, 40000).into(),
-        local: ([10, 0, 0, 1], 8443).into(),
-        certificate: Some(certificate(&manager, chrono::Duration::days(1))),
-    };
+    let certificates = certificate(&manager, chrono::Duration::days(1));
     let own = || Enrolment { boot_mac_address: OWN.to_string(), ..enrolment("first") };
     let padded = |bytes: usize| {
         let mut body = serde_json::to_vec(&own()).unwrap();
@@ -362,9 +355,9 @@ async fn values_of_an_enrolment_above_their_limits_are_refused_and_counted() {
         (word(limits::WORD + 1), Some("netboot_word")),
     ] {
         let request = http::Request::post("/agent/v1/enrol");
-        let request = request.body(http_body_util::Full::new(bytes::Bytes::from(body))).unwrap();
+        let request = request.body(Body::from(body)).unwrap();
         let before = manager.all_metrics().text();
-        let status = site.answer(request, &peer).await.status().as_u16();
+        let status = answer(&site, request, FROM, &certificates).await.status().as_u16();
         assert_eq!(status, if limit.is_some() { 400 } else { 200 }, "{limit:?}");
         let text = manager.all_metrics().text();
         for name in ["netboot_enrolment", "netboot_word"] {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dhcp::MacAddress;
-use machinery::clock::Clock;
+use machinery::random::Random;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
 use metal_boot::machine::{Boot, Machine};
 use metal_boot::table::MachineTable;
-use metal_provisioning::http::listener::Listener;
 use metal_provisioning::http::registry::Registry;
+use metal_provisioning::http::server::server;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::metrics::Metrics;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,8 +71,8 @@ impl Bench {
         let (address, tasks, shutdown) =
             (tcp.local_addr().unwrap(), TaskTracker::new(), CancellationToken::new());
         let metrics = metrics::Metrics::default();
-        let listener = Listener::new(Arc::new(site), None, Clock::system(), Metrics::of(&metrics));
-        listener.run(tcp, &tasks, &shutdown);
+        let server = server(Arc::new(site), None, &Metrics::of(&metrics), &Random::seeded(1));
+        tasks.spawn(shutdown.clone().run_until_cancelled_owned(server.serve(tcp)));
         Self { address, folder, metrics, shutdown, tasks }
     }
 

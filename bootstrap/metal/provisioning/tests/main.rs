@@ -1,6 +1,7 @@
 //! The services of provisioning as machines see them.
 
 mod api;
+mod asking;
 mod bad_input;
 mod bootstrap;
 mod hostile;

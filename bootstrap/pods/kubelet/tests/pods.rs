@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use container_images::{Registries, Sources};
 use distribution::{Client as RegistryClient, Hosts};
-use engine::network::SimulatedNetwork;
 use engine::{Manager, ManagerOptions, Settings};
 use http::{Request, Response};
 use kube::Client;
@@ -17,6 +16,7 @@ use kube::client::Body;
 use kubelet::{Kubelet, Options, ProxyVariables};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::SimulatedNetwork;
 use pod_network::Networks;
 use pod_network::helper::Program;
 use pod_processes::Isolation;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::User;
-use engine::network::{Network, SimulatedNetwork};
 use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
+use net::{Network, SimulatedNetwork};
 use pki::kubeconfig::Kubeconfig;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};

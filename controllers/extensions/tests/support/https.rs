@@ -1,24 +1,15 @@
 //! The HTTPS client of webhooks as the client of extensions, as the assembly of the program has it.
 
-use std::io;
 use std::sync::Arc;
 
-use engine::network::Network;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
+use net::Network;
 use registry::{WebhookCaller, WebhookRequest};
 use runtime_extensions::limits::ANSWER_BYTES;
 use runtime_extensions::{Call, Caller, Reply};
-use webhook::{Dialer, HttpsCaller};
-
-struct NetworkDialer(Arc<dyn Network>);
-
-impl Dialer for NetworkDialer {
-    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn webhook::Stream>>> {
-        async move { Ok(Box::new(self.0.dial(host, port).await?) as Box<dyn webhook::Stream>) }.boxed()
-    }
-}
+use webhook::HttpsCaller;
 
 struct Https(HttpsCaller);
 
@@ -36,5 +27,5 @@ impl Caller for Https {
 
 /// Returns a client over this network.
 pub fn caller(network: Arc<dyn Network>, clock: Clock) -> Arc<dyn Caller> {
-    Arc::new(Https(HttpsCaller::over(NetworkDialer(network), clock).with_answer_bytes(ANSWER_BYTES)))
+    Arc::new(Https(HttpsCaller::over(network, clock).with_answer_bytes(ANSWER_BYTES)))
 }

@@ -6,10 +6,10 @@ pub mod server;
 
 use std::sync::Arc;
 
-use engine::network::Network;
 use engine::{Manager, NamespacedName};
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::ApiResource;
+use net::Network;
 use runtime_extensions::names::DISCOVERED;
 use runtime_extensions::{Client, Hook, PROVIDERS};
 use schemas::HasConditions;

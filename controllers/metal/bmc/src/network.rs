@@ -4,17 +4,12 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use futures::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite};
+use net::{BoxStream, Dial};
 use tokio::net::{TcpStream, UdpSocket};
 
 use crate::limits::DATAGRAM_MAX;
 pub use crate::reach::check;
 use crate::reach::resolve;
-
-/// A bidirectional connection.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// Datagrams to and from one peer.
 pub trait Datagrams: Send + Sync {
@@ -26,10 +21,7 @@ pub trait Datagrams: Send + Sync {
 }
 
 /// The operations on the network. Tests have their own implementation.
-pub trait Network: Send + Sync {
-    /// Opens a TCP connection to `host` (a name or an address) at `port`.
-    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
-
+pub trait Network: Dial {
     /// Opens a UDP socket that is connected to `host` at `port`.
     fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>>;
 
@@ -56,16 +48,18 @@ impl Sockets {
     }
 }
 
-impl Network for Sockets {
-    fn connect<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+impl Dial for Sockets {
+    fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         Box::pin(async move {
             let addresses = resolve(host, port, &self.here).await?;
             let stream = TcpStream::connect(addresses.as_slice()).await?;
             stream.set_nodelay(true)?;
-            Ok(Box::new(stream) as Box<dyn Stream>)
+            Ok(Box::new(stream) as BoxStream)
         })
     }
+}
 
+impl Network for Sockets {
     fn datagrams<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>> {
         Box::pin(async move {
             let addresses = resolve(host, port, &self.here).await?;

@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use bmc::network::{Datagrams, Network, Stream};
+use bmc::network::{Datagrams, Network};
 use bmc::{
     Bmc, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction, Result, Target,
     Verification,
 };
 use futures::future::BoxFuture;
 use machinery::random::Random;
+use net::{BoxStream, Dial};
 
 /// The seed of the random numbers in the recordings.
 const SEED: u64 = 7;
@@ -39,11 +40,13 @@ struct Replay {
 
 struct Side(Arc<Replay>);
 
-impl Network for Side {
-    fn connect<'a>(&'a self, _host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+impl Dial for Side {
+    fn dial<'a>(&'a self, _host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }
+}
 
+impl Network for Side {
     fn datagrams<'a>(&'a self, _host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>> {
         Box::pin(async { Ok(Box::new(Side(self.0.clone())) as Box<dyn Datagrams>) })
     }

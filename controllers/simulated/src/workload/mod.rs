@@ -18,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use access::{Rbac, Tokens};
 use chrono::{DateTime, Utc};
-use engine::network::BoxStream;
 use engine::{NamespacedName, Objects};
 use futures::FutureExt;
 use futures::future::{self, BoxFuture};
@@ -26,6 +25,7 @@ use k8s_openapi::api::core::v1::Secret;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use machinery::status::Status;
+use net::BoxStream;
 use parking_lot::Mutex;
 use pki::tls::{ALPN_HTTP, ALPN_HTTP2, ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, Leaf, TokenKeys, Usage};

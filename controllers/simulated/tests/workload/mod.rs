@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::DateTime;
 use engine::etcd;
-use engine::network::{BoxStream, Listener, Network, SimulatedNetwork, WorkloadClients};
+use engine::workload_clients::WorkloadClients;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Full};
@@ -28,6 +28,7 @@ use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Api, EvictParams, ListParams, PostParams, WatchParams};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::{BoxStream, Dial, Listener, Network, SimulatedNetwork};
 use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::pki_types::ServerName;
@@ -74,12 +75,14 @@ struct Counting {
     dialed: Arc<AtomicUsize>,
 }
 
-impl Network for Counting {
+impl Dial for Counting {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         self.dialed.fetch_add(1, Ordering::Relaxed);
         self.network.dial(host, port)
     }
+}
 
+impl Network for Counting {
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
         self.network.listen(host, port)
     }

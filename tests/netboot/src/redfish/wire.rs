@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bmc::network::{Datagrams, Network, Stream};
+use bmc::network::{Datagrams, Network};
 use futures::future::BoxFuture;
+use net::{BoxStream, Dial};
 
 use super::serve::Identity;
 use super::service::Service;
@@ -28,17 +29,19 @@ impl Wire {
     }
 }
 
-impl Network for Wire {
-    fn connect<'a>(&'a self, host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>> {
+impl Dial for Wire {
+    fn dial<'a>(&'a self, host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         Box::pin(async move {
             let found = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned();
             let (service, identity) = found.ok_or(io::ErrorKind::ConnectionRefused)?;
             let (ours, theirs) = tokio::io::duplex(BUFFER);
             tokio::spawn(service.serve(theirs, identity));
-            Ok(Box::new(ours) as Box<dyn Stream>)
+            Ok(Box::new(ours) as BoxStream)
         })
     }
+}
 
+impl Network for Wire {
     fn datagrams<'a>(&'a self, _host: &'a str, _port: u16) -> BoxFuture<'a, io::Result<Box<dyn Datagrams>>> {
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }

@@ -5,28 +5,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use bytes::Bytes;
+use axum::Router;
+use axum::body::Body;
 use chrono::TimeDelta;
 use dhcp::MacAddress;
 use engine::Manager;
 use http::Request;
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::BodyExt as _;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
 use metal_boot::dhcp4::server::Addresses;
 use metal_boot::machine::{Directory, Lease};
 use metal_provisioning::agents::Agents;
 use metal_provisioning::directory::Kube;
-use metal_provisioning::http::peer::Peer;
+use metal_provisioning::http::routes::router;
 use metal_provisioning::http::site::Site;
 use metal_provisioning::metadata::Metadata;
+use metal_provisioning::metrics::Metrics;
+use net::server::Peer;
+use tower::ServiceExt as _;
 
 use super::mac;
 
 /// The services of one run of the server.
 pub(super) struct Wire {
     pub(super) agents: Arc<Agents>,
-    site: Site,
+    router: Router,
     _leases: tempfile::TempDir,
 }
 
@@ -67,14 +71,16 @@ impl Wire {
             http_port: 8080,
             https_port: Some(8443),
         };
-        Ok(Self { agents, site, _leases: folder })
+        let metrics = Metrics::of(manager.all_metrics());
+        Ok(Self { agents, router: router(Arc::new(site), &metrics), _leases: folder })
     }
 
     /// The body of the response to an HTTP request.
     pub(super) async fn ask(&self, path: &str, from: IpAddr) -> Result<String> {
         let local = ([10, 2, 255, 254], 8080).into();
-        let peer = Peer { address: (from, 40000).into(), local, certificate: None };
-        let response = self.site.answer(Request::get(path).body(Empty::<Bytes>::new())?, &peer).await;
+        let peer = Peer { address: (from, 40000).into(), local, certificates: Arc::default() };
+        let request = Request::get(path).extension(peer).body(Body::empty())?;
+        let response = self.router.clone().oneshot(request).await?;
         let body = response.into_body().collect().await?.to_bytes();
         Ok(String::from_utf8_lossy(&body).into_owned())
     }

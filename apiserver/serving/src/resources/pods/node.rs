@@ -8,7 +8,6 @@ use futures::stream::BoxStream;
 use http::Response;
 use machinery::status::Status;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::resources::connect::ConnectRequest;
 use crate::transport::body::Body;
@@ -34,11 +33,6 @@ pub struct LogOptions {
     pub timestamps: bool,
 }
 
-/// A bidirectional byte stream.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
-
 /// A Node whose Pods run in the embedding program.
 pub trait Node: Send + Sync + 'static {
     /// Returns its name, which is in `spec.nodeName` of its Pods.
@@ -54,7 +48,7 @@ pub trait Node: Send + Sync + 'static {
     ///
     /// # Errors
     /// Nothing listens there.
-    fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Stream>>>;
+    fn dial<'a>(&'a self, pod: &'a Value, port: u16) -> BoxFuture<'a, io::Result<net::BoxStream>>;
 
     /// Serves the subresource `portforward` of a Pod.
     ///

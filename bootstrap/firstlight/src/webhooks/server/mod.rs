@@ -9,19 +9,25 @@ use std::sync::Arc;
 
 use access::certificate::{Authorities, Validity};
 use anyhow::Result;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
 use bytes::Bytes;
 use engine::Manager;
 use engine::contract::Contracts;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http::{HeaderMap, Request, StatusCode, Uri};
+use http_body_util::BodyExt;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind};
 use kube::{Api, Client};
 use machinery::clock::Clock;
 use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
+use net::server::{Few, Patience, Peer, Server, Times};
+use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
@@ -33,8 +39,16 @@ use super::names::{CONVERSION, DEFAULTS, RULES};
 use super::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use crate::admission::ClusterApiAdmission;
 use crate::conversion::ClusterApiConversion;
-use crate::http_server::{ClientChain, text};
-use crate::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES};
+use crate::limits::{
+    CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES, WEBHOOK_CONNECTIONS, WEBHOOK_IDLE, WEBHOOK_STALLED,
+};
+
+/// The time of a handshake is that of a review, which an API server waits for.
+const TIMES: Times = Times {
+    head: (WEBHOOK_IDLE, None),
+    handshake: (REVIEW, "webhook_handshake"),
+    stalled: (Patience::All(WEBHOOK_STALLED), "webhook_stalled"),
+};
 
 /// A refusal of a request, for which there is no answer to a review.
 type Refusal = (StatusCode, String);
@@ -81,9 +95,28 @@ impl Site {
         })
     }
 
-    /// Answers a request.
-    pub(super) async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let answer = match tokio::time::timeout(REVIEW, self.review(request)).await {
+    /// Returns the server of the webhooks.
+    pub(super) fn server(self: &Arc<Self>, tls: ServerConfig, manager: &Manager) -> Server {
+        let asked = |question, most| {
+            let review = move |State(site): State<Arc<Self>>, request: Request<Body>| async move {
+                site.answer(question, most, request).await
+            };
+            post(review)
+        };
+        let router = Router::new()
+            .route(DEFAULTS, asked(Question::Admission(Purpose::Defaults), REVIEW_BYTES))
+            .route(RULES, asked(Question::Admission(Purpose::Rules), REVIEW_BYTES))
+            .route(CONVERSION, asked(Question::Conversion, CONVERSION_BYTES))
+            .fallback(async |uri: Uri| (StatusCode::NOT_FOUND, format!("no webhook is at {}", uri.path())))
+            .method_not_allowed_fallback(async || (StatusCode::METHOD_NOT_ALLOWED, "reviews are posted"))
+            .with_state(self.clone());
+        let places = Few::new(WEBHOOK_CONNECTIONS);
+        Server::new(router, Some(Arc::new(tls)), TIMES, places, self.limits.clone(), manager.random())
+    }
+
+    /// Answers a request of at most this many bytes.
+    async fn answer(&self, question: Question, most: usize, request: Request<Body>) -> Response {
+        let answer = match tokio::time::timeout(REVIEW, self.review(question, most, request)).await {
             Ok(answer) => answer,
             Err(_) => {
                 self.limits.reached("webhook_review");
@@ -91,30 +124,22 @@ impl Site {
             }
         };
         match answer {
-            Ok(review) => {
-                let mut answer = Response::new(Full::from(review));
-                answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-                answer
-            }
+            Ok(review) => ([(CONTENT_TYPE, "application/json")], review).into_response(),
             Err((status, why)) => {
                 tracing::debug!(%status, why, "a review is refused");
-                text(status, why)
+                (status, why).into_response()
             }
         }
     }
 
-    async fn review(&self, request: Request<Incoming>) -> Result<Bytes, Refusal> {
-        let (question, most) = match request.uri().path() {
-            DEFAULTS => (Question::Admission(Purpose::Defaults), REVIEW_BYTES),
-            RULES => (Question::Admission(Purpose::Rules), REVIEW_BYTES),
-            CONVERSION => (Question::Conversion, CONVERSION_BYTES),
-            path => return Err((StatusCode::NOT_FOUND, format!("no webhook is at {path}"))),
-        };
+    async fn review(
+        &self,
+        question: Question,
+        most: usize,
+        request: Request<Body>,
+    ) -> Result<Bytes, Refusal> {
         if matches!(question, Question::Admission(_)) {
             self.check_certificate(request.extensions().get())?;
-        }
-        if request.method() != Method::POST {
-            return Err((StatusCode::METHOD_NOT_ALLOWED, "reviews are posted".to_owned()));
         }
         if announced(request.headers()).is_some_and(|size| size > most) {
             return Err(self.too_large(most));
@@ -123,10 +148,10 @@ impl Site {
         self.reviewed(question, body, reservation).await
     }
 
-    fn check_certificate(&self, chain: Option<&ClientChain>) -> Result<(), Refusal> {
+    fn check_certificate(&self, peer: Option<&Peer>) -> Result<(), Refusal> {
         let Some(authorities) = &self.authorities else { return Ok(()) };
-        let valid = chain.and_then(|ClientChain(chain)| {
-            Validity::of_chain(chain.iter().map(|certificate| &**certificate), authorities)
+        let valid = peer.and_then(|peer| {
+            Validity::of_chain(peer.certificates.iter().map(|certificate| &**certificate), authorities)
         });
         let why = match valid {
             Some(valid) if valid.is_now(&self.clock) => return Ok(()),
@@ -137,7 +162,7 @@ impl Site {
     }
 
     /// Reads a body of at most this many bytes. Its memory is reserved as it arrives.
-    async fn read(&self, mut body: Incoming, most: usize) -> Result<(Vec<u8>, Reservation), Refusal> {
+    async fn read(&self, mut body: Body, most: usize) -> Result<(Vec<u8>, Reservation), Refusal> {
         let (mut bytes, mut reservation) = (Vec::new(), self.memory.reservation());
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| bad(format!("the body cannot be read: {error}")))?;

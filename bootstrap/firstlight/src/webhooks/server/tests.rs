@@ -1,11 +1,12 @@
 //! The server of the webhooks on a paused clock, over TLS in memory.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use access::User;
-use engine::network::SimulatedNetwork;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::SimulatedNetwork;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use registry::Registry;
@@ -17,12 +18,10 @@ use serving::Server;
 use store::{Memory as MemoryEngine, Store};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
+use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::super::LIMITS;
 use super::*;
-use crate::http_server::connection;
 use crate::limits::{WEBHOOK_IDLE, WEBHOOK_STALLED};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -33,7 +32,7 @@ const CLIENT_VALID: chrono::Duration = chrono::Duration::seconds(4);
 struct Webhooks {
     site: Arc<Site>,
     manager: Manager,
-    tls: TlsAcceptor,
+    server: net::server::Server,
     connector: TlsConnector,
 }
 
@@ -74,10 +73,11 @@ impl Webhooks {
         let key = PrivateKeyDer::from_pem_slice(own.key.as_bytes()).unwrap();
         let client = ClientConfig::builder().with_root_certificates(roots);
         let client = client.with_client_auth_cert(pki::certificates(&own.certificate).unwrap(), key).unwrap();
+        let site = Arc::new(Site::new(&manager, ClusterApiAdmission::default(), authorities).unwrap());
         Self {
-            site: Arc::new(Site::new(&manager, ClusterApiAdmission::default(), authorities).unwrap()),
+            server: site.server(config, &manager),
+            site,
             manager,
-            tls: TlsAcceptor::from(Arc::new(config)),
             connector: TlsConnector::from(Arc::new(client)),
         }
     }
@@ -85,10 +85,10 @@ impl Webhooks {
     /// Opens a connection, before its TLS handshake.
     fn open(&self) -> DuplexStream {
         let (own, other) = tokio::io::duplex(16 * 1024);
-        let (site, tls) = (self.site.clone(), self.tls.clone());
-        let reached = Limits::of(self.manager.all_metrics());
-        let answer = move |request| site.clone().answer(request);
-        tokio::spawn(connection(other, Some(tls), LIMITS, reached, answer));
+        let server = self.server.clone();
+        let nobody = SocketAddr::from(([127, 0, 0, 1], 1));
+        let peer = Peer { address: nobody, local: nobody, certificates: Arc::default() };
+        tokio::spawn(async move { server.connection(Box::new(other), peer).await });
         own
     }
 
@@ -252,7 +252,7 @@ async fn connections_without_a_handshake_or_a_request_end() {
     let webhooks = Webhooks::new().await;
     let begun = webhooks.now();
     ended(webhooks.open()).await;
-    assert_eq!(webhooks.now() - begun, LIMITS.handshake);
+    assert_eq!(webhooks.now() - begun, TIMES.handshake.0);
 
     let begun = webhooks.now();
     ended(webhooks.connect().await).await;

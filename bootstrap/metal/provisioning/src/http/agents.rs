@@ -1,8 +1,8 @@
 //! `/agent/v1/…`: what agents say, as HTTP ([`agent_protocol`]).
 
+use axum::body::Body;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -16,18 +16,14 @@ use crate::limits;
 /// The limit of the body of an enrolment, with its name in the metrics.
 const ENROLMENT: (usize, &str) = (limits::ENROLMENT, "netboot_enrolment");
 
-/// The body of a request; an alias for its bounds.
-pub trait Incoming: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
-impl<B> Incoming for B where B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send {}
-
 /// Answers a request for `path`, the part after `/agent/v1/`. `http` is `http://ADDRESS:PORT` of this server.
 pub async fn answer(
     agents: &Agents,
     path: &str,
-    request: Request<impl Incoming>,
+    request: Request<Body>,
     peer: &Peer,
     http: &str,
-) -> Response<file::Body> {
+) -> Response<Body> {
     let Some(certificate) = &peer.certificate else {
         return file::text(StatusCode::FORBIDDEN, "agents speak HTTPS and show a certificate\n");
     };
@@ -57,11 +53,11 @@ pub async fn answer(
 async fn respond(
     agents: &Agents,
     path: &str,
-    request: Request<impl Incoming>,
+    request: Request<Body>,
     peer: &Peer,
     certificate: &str,
     http: &str,
-) -> Result<Response<file::Body>, Refusal> {
+) -> Result<Response<Body>, Refusal> {
     match (request.method().clone(), path) {
         (Method::POST, "challenge") => {
             let endorsement = read(request, ENROLMENT).await?;
@@ -92,7 +88,7 @@ async fn respond(
 
 /// Reads a body of at most `most` bytes; `limit` is the name of this limit.
 pub(super) async fn read<T: DeserializeOwned>(
-    request: Request<impl Incoming>,
+    request: Request<Body>,
     (most, limit): (usize, &'static str),
 ) -> Result<T, Refusal> {
     let body = Limited::new(request.into_body(), most).collect();
@@ -106,7 +102,7 @@ pub(super) async fn read<T: DeserializeOwned>(
     serde_json::from_slice(&body.to_bytes()).map_err(|error| wrong(error.to_string()))
 }
 
-fn json(value: &impl Serialize) -> Response<file::Body> {
+fn json(value: &impl Serialize) -> Response<Body> {
     match serde_json::to_vec(value) {
         Ok(text) => file::typed(StatusCode::OK, "application/json", text),
         Err(_) => file::text(StatusCode::INTERNAL_SERVER_ERROR, Bytes::new()),
@@ -114,8 +110,8 @@ fn json(value: &impl Serialize) -> Response<file::Body> {
 }
 
 /// Returns an empty answer.
-pub(super) fn nothing() -> Response<file::Body> {
-    let mut response = Response::new(file::body(Bytes::new()));
+pub(super) fn nothing() -> Response<Body> {
+    let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
 }

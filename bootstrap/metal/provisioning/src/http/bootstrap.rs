@@ -2,8 +2,8 @@
 
 use http::{Request, Response, StatusCode};
 
-use super::agents::{Incoming, nothing, read};
-use super::file;
+use super::agents::{nothing, read};
+use super::file::{self, Body};
 use super::peer::Peer;
 use crate::agents::Refusal;
 use crate::bootstrap::{Answer, BootstrapReports, Report};
@@ -13,9 +13,9 @@ use crate::limits;
 pub async fn answer(
     reports: &BootstrapReports,
     token: &str,
-    request: Request<impl Incoming>,
+    request: Request<Body>,
     peer: &Peer,
-) -> Response<file::Body> {
+) -> Response<Body> {
     let client = peer.address.ip();
     if reports.host(token, client).is_none() {
         return file::not_found();

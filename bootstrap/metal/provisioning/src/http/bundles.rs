@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use http::header::AUTHORIZATION;
-use http::{Request, Response, StatusCode};
+use http::request::Parts;
+use http::{Response, StatusCode};
 
 use super::file::{self, Body};
 use crate::fingerprint::fingerprint;
@@ -29,8 +30,8 @@ impl BundleFiles {
     }
 
     /// Returns the answer to a request for the file `name`.
-    pub(super) async fn answer<B>(&self, name: &str, request: &Request<B>) -> Response<Body> {
-        let given = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    pub(super) async fn answer(&self, name: &str, asked: &Parts) -> Response<Body> {
+        let given = asked.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
         if fingerprint(given.as_bytes()) != self.password {
             return file::text(
@@ -39,7 +40,7 @@ impl BundleFiles {
             );
         }
         match self.files.get(name) {
-            Some(path) => file::answer(path, request.method(), request.headers()).await,
+            Some(path) => file::answer(path, &asked.method, &asked.headers).await,
             None => file::not_found(),
         }
     }

@@ -6,29 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+pub use axum::body::Body;
 use bundle::Stored;
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
 use futures::{StreamExt, stream};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Response, StatusCode};
-use http_body_util::StreamBody;
-use http_body_util::combinators::BoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Frame;
 use metal_boot::pieces::Pieces;
+use net::limits::FILE_PART;
+use net::server::FileRange;
 
-use super::kernel::FileRange;
 use super::range::{Part, part};
-use crate::limits;
-
-/// The body of every response.
-pub type Body = BoxBody<Bytes, io::Error>;
-
-/// Returns a body from memory.
-pub fn body(content: impl Into<Bytes>) -> Body {
-    Full::new(content.into()).map_err(|never| match never {}).boxed()
-}
 
 /// Returns a response with plain text.
 pub fn text(status: StatusCode, content: impl Into<Bytes>) -> Response<Body> {
@@ -37,7 +26,7 @@ pub fn text(status: StatusCode, content: impl Into<Bytes>) -> Response<Body> {
 
 /// Returns a response with the given media type.
 pub fn typed(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Body> {
-    let mut response = Response::new(body(content));
+    let mut response = Response::new(Body::from(content.into()));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
@@ -177,7 +166,7 @@ impl Opened {
             }
             _ => None,
         };
-        let content = if has_body { parts(self.source, first, length) } else { body(Bytes::new()) };
+        let content = if has_body { parts(self.source, first, length) } else { Body::empty() };
         let mut response = Response::new(content);
         // Nothing of the body is read before it is polled, and a connection without TLS replaces it.
         if let Some(range) = range {
@@ -215,14 +204,14 @@ impl Opened {
 /// Returns a body of `length` bytes from offset `first`, read ahead while earlier parts are sent.
 fn parts(source: Source, first: u64, length: u64) -> Body {
     let end = first + length;
-    let offsets = (first..end).step_by(limits::FILE_PART);
+    let offsets = (first..end).step_by(FILE_PART);
     let reads = stream::iter(offsets).map(move |offset| {
         let source = source.clone();
-        let length = usize::try_from(end - offset).unwrap_or(usize::MAX).min(limits::FILE_PART);
+        let length = usize::try_from(end - offset).unwrap_or(usize::MAX).min(FILE_PART);
         async move {
             let read = tokio::task::spawn_blocking(move || source.read_at(offset, length)).await;
-            read.unwrap_or_else(|error| Err(error.into())).map(Frame::data)
+            read.unwrap_or_else(|error| Err(error.into()))
         }
     });
-    BodyExt::boxed(StreamBody::new(reads.buffered(2)))
+    Body::from_stream(reads.buffered(2))
 }

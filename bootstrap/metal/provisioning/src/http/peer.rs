@@ -2,7 +2,10 @@
 
 use std::net::SocketAddr;
 
+use axum::extract::FromRequestParts;
 use chrono::{DateTime, Utc};
+use http::StatusCode;
+use http::request::Parts;
 
 use crate::fingerprint::fingerprint;
 
@@ -15,6 +18,17 @@ pub struct Peer {
     pub local: SocketAddr,
     /// The certificate that the client has proved to own.
     pub certificate: Option<Certificate>,
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Peer {
+    type Rejection = StatusCode;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        // Each request of a connection has it.
+        let ends = parts.extensions.get::<net::server::Peer>().ok_or(StatusCode::INTERNAL_SERVER_ERROR)?;
+        let certificate = ends.certificates.first().and_then(|certificate| Certificate::read(certificate));
+        Ok(Self { address: ends.address, local: ends.local, certificate })
+    }
 }
 
 /// A client's certificate. Agents have self-signed ones, which nobody verifies in the handshake but for the key.

@@ -1,4 +1,4 @@
-//! Routes HTTP requests by path.
+//! The services and files behind the HTTP routes, and what several of them give together.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -6,27 +6,26 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use dhcp::MacAddress;
-use http::{Method, Request, Response, StatusCode};
+use http::request::Parts;
+use http::{Response, StatusCode};
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
 use metal_boot::machine::{Boot, Directory};
 
-use super::agents::{self, Incoming};
-use super::bootstrap;
-use super::bundles::{self, BundleFiles};
+use super::bundles::BundleFiles;
 use super::file::{self, Body};
 use super::peer::Peer;
 use super::percent::percent_decoded;
 use super::registry::Registry;
 use super::script::{self, script};
 use crate::agents::Agents;
-use crate::bootstrap::{BootstrapReports, vendor_data};
+use crate::bootstrap::BootstrapReports;
 use crate::media::Media;
 use crate::metadata::Metadata;
-use crate::metadata::tree::without_token;
 use crate::personal::Personal;
 
-/// The services and files behind the HTTP routes.
+/// The services and files behind the HTTP routes ([`super::routes`]).
+#[derive(Clone)]
 pub struct Site {
     /// The boot files.
     pub boot: BootFiles,
@@ -57,74 +56,29 @@ pub struct Site {
 }
 
 impl Site {
-    /// Returns the response to a request.
-    pub async fn answer(&self, request: Request<impl Incoming>, peer: &Peer) -> Response<Body> {
-        let uri = request.uri().clone();
-        let path = uri.path();
-        if let (Some(agents), Some(path)) = (&self.agents, path.strip_prefix("/agent/v1/")) {
-            return agents::answer(agents, path, request, peer, &self.http(peer)).await;
-        }
-        if let Some(response) = self.registry.answer(&request) {
-            return response;
-        }
-        if let (Some(reports), &Method::POST, (Some(token), vendor_data::PATH)) =
-            (&self.bootstrap, request.method(), without_token(path))
-        {
-            return bootstrap::answer(reports, token, request, peer).await;
-        }
-        let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-        let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
-        match segments.as_slice() {
-            _ if !is_read => file::text(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n"),
-            ["healthz"] => file::text(StatusCode::OK, "ok\n"),
-            [bundles::FOLDER, name] => match &self.bundle_files {
-                Some(files) => files.answer(name, &request).await,
-                None => file::not_found(),
-            },
-            ["boot", "script", name] => self.script(name, uri.query(), peer).await,
-            ["boot", "media", namespace, name, file] => match &self.media {
-                Some(media) => media.answer(&self.boot, [namespace, name, file], &request).await,
-                None => file::not_found(),
-            },
-            ["boot", rest @ ..] => self.boot_file(&rest.join("/"), &request, peer).await,
-            ["images", rest @ ..] => {
-                let (name, method, headers) = (rest.join("/"), request.method(), request.headers());
-                match self.image(&name) {
-                    Some(path) => file::answer(&path, method, headers).await,
-                    None => self.registry.image(&name, method, headers).unwrap_or_else(file::not_found),
-                }
-            }
-            _ => {
-                let Some(metadata) = &self.metadata else { return file::not_found() };
-                metadata.answer(path, peer.address.ip()).await.unwrap_or_else(file::not_found)
-            }
-        }
-    }
-
     /// Returns whether a BareMetalHost describes the machine with this address.
     pub fn is_known(&self, client: IpAddr) -> bool {
         self.agents.as_ref().is_some_and(|agents| agents.is_known(client))
     }
 
-    async fn boot_file<B>(&self, name: &str, request: &Request<B>, peer: &Peer) -> Response<Body> {
-        let (method, headers) = (request.method().clone(), request.headers().clone());
+    pub(super) async fn boot_file(&self, name: &str, asked: &Parts, peer: &Peer) -> Response<Body> {
         if let Some(personal) = &self.personal
             && let Some(made) = personal.find(name, peer.address.ip()).await
         {
-            return file::made(made.content, &made.tag, &method, &headers);
+            return file::made(made.content, &made.tag, &asked.method, &asked.headers);
         }
         match self.boot.path(name, &self.tftp) {
-            Some(path) => file::answer(&path, &method, &headers).await,
+            Some(path) => file::answer(&path, &asked.method, &asked.headers).await,
             None => file::not_found(),
         }
     }
 
     /// Returns `http://ADDRESS:PORT`, as the machine reaches the server.
-    fn http(&self, peer: &Peer) -> String {
+    pub(super) fn http(&self, peer: &Peer) -> String {
         format!("http://{}", socket(peer.local.ip(), self.http_port))
     }
 
-    async fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
+    pub(super) async fn script(&self, name: &str, query: Option<&str>, peer: &Peer) -> Response<Body> {
         let Some(Ok(mac)) = name.strip_suffix(".ipxe").map(str::parse::<MacAddress>) else {
             return file::not_found();
         };
@@ -155,7 +109,7 @@ impl Site {
     }
 
     /// Returns the path of a file below the folder of images; neither `..` nor symbolic links lead out of the folder.
-    fn image(&self, name: &str) -> Option<PathBuf> {
+    pub(super) fn image(&self, name: &str) -> Option<PathBuf> {
         let root = self.images.as_ref()?;
         let name = percent_decoded(name)?;
         let plain = |part| matches!(part, Component::Normal(_));

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use engine::network::Network;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
+use net::Network;
 use parking_lot::Mutex;
 
 use crate::host::ADDRESS;
@@ -94,7 +94,7 @@ impl Drop for Claim {
 
 #[cfg(test)]
 mod tests {
-    use engine::network::RealNetwork;
+    use net::RealNetwork;
     use serde_json::json;
 
     use super::*;

@@ -1,12 +1,12 @@
 //! Probes and hooks over HTTP and HTTPS: the request of Kubernetes' kubelet (pkg/probe/http).
 
 use anyhow::{Context, Result, ensure};
-use engine::network::BoxStream;
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{HTTPGetAction, HTTPHeader};
+use net::BoxStream;
 use tokio::task::JoinSet;
 
 use super::target::Target;

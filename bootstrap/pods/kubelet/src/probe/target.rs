@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use engine::network::{BoxStream, Network};
 use k8s_openapi::api::core::v1::Container;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use net::{BoxStream, Network};
 use pod_processes::{Ended, Exec};
 use tokio::io::{AsyncRead, AsyncReadExt};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use engine::network::BoxStream;
+use net::BoxStream;
 use rustls_pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 

@@ -10,12 +10,13 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use net::BoxStream;
 use rustls_pki_types::ServerName;
 use serde_json::Value;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use crate::network::{Network, Stream};
+use crate::network::Network;
 use crate::{Result, Target, Verification, limits, tls};
 
 /// A response before it is interpreted.
@@ -163,8 +164,8 @@ impl Connection {
     }
 
     async fn dial(&self) -> Result<Sender, Failure> {
-        let plain = self.network.connect(&self.host, self.port).await.map_err(|error| refused(&error))?;
-        let stream: Box<dyn Stream> = match &self.tls {
+        let plain = self.network.dial(&self.host, self.port).await.map_err(|error| refused(&error))?;
+        let stream: BoxStream = match &self.tls {
             None => plain,
             Some((connector, name)) => {
                 let secured = connector.connect(name.clone(), plain).await;

@@ -1,37 +1,29 @@
-//! Connections to other machines: TCP, or simulated in this process. HTTP, TLS and port-forwards work
-//! unchanged over either.
+//! Networks: the one of this machine, and those that are simulated in this process. HTTP, TLS and port-forwards work unchanged
+//! over any of them.
 
-mod bounded;
-mod client;
 mod real;
 mod simulated;
 
 use std::io;
 
 use futures::future::BoxFuture;
-use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) use bounded::Answers;
-pub use client::WorkloadClients;
 pub use real::RealNetwork;
 pub use simulated::SimulatedNetwork;
 
-/// A bidirectional byte stream.
-pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin + 'static {}
+use crate::stream::BoxStream;
 
-impl<T: AsyncRead + AsyncWrite + Send + Unpin + 'static> Stream for T {}
-
-/// A boxed [`Stream`] of any type.
-pub type BoxStream = Box<dyn Stream>;
-
-/// Opens and accepts connections.
-pub trait Network: Send + Sync + 'static {
-    /// Opens a connection.
+/// Opens connections.
+pub trait Dial: Send + Sync + 'static {
+    /// Opens a connection to `host`, a name or an address, at `port`.
     ///
     /// # Errors
-    /// The errors of TCP: refused, timed out, no such host.
+    /// The errors of TCP: refused, timed out; [`io::ErrorKind::NotFound`] for an unknown host.
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>>;
+}
 
+/// Opens and accepts connections.
+pub trait Network: Dial {
     /// Listens for connections; port 0 selects a free port.
     ///
     /// # Errors

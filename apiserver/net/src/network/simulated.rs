@@ -10,8 +10,9 @@ use parking_lot::Mutex;
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc;
 
-use super::{BoxStream, Listener, Network};
+use super::{Dial, Listener, Network};
 use crate::limits::CONNECTIONS_QUEUED;
+use crate::stream::BoxStream;
 
 /// Buffer size in bytes for each direction of a connection.
 const BUFFER: usize = 64 * 1024;
@@ -33,7 +34,7 @@ impl SimulatedNetwork {
     }
 }
 
-impl Network for SimulatedNetwork {
+impl Dial for SimulatedNetwork {
     fn dial<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<BoxStream>> {
         let refused = move || {
             io::Error::new(io::ErrorKind::ConnectionRefused, format!("{host}:{port}: connection refused"))
@@ -46,7 +47,9 @@ impl Network for SimulatedNetwork {
         }
         .boxed()
     }
+}
 
+impl Network for SimulatedNetwork {
     fn listen<'a>(&'a self, host: &'a str, port: u16) -> BoxFuture<'a, io::Result<Box<dyn Listener>>> {
         let result = self.bind(host, port);
         async move { result.map(|listener| Box::new(listener) as Box<dyn Listener>) }.boxed()
@@ -93,29 +96,5 @@ impl Listener for SimulatedListener {
 impl Drop for SimulatedListener {
     fn drop(&mut self) {
         self.ports.lock().remove(&self.port);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::{AsyncReadExt, AsyncWriteExt};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn connects_and_refuses() {
-        let network = SimulatedNetwork::new();
-        assert!(network.dial("host", 1).await.is_err());
-        let mut listener = network.listen("127.0.0.1", 0).await.unwrap();
-        assert!(network.listen("127.0.0.1", listener.port()).await.is_err());
-        let mut ours = network.dial("host", listener.port()).await.unwrap();
-        let (mut theirs, _) = listener.accept().await.unwrap();
-        ours.write_all(b"hello").await.unwrap();
-        let mut buffer = [0; 5];
-        theirs.read_exact(&mut buffer).await.unwrap();
-        assert_eq!(&buffer, b"hello");
-        let port = listener.port();
-        drop(listener);
-        assert!(network.dial("host", port).await.is_err());
     }
 }

@@ -11,6 +11,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
@@ -21,20 +24,34 @@ use tokio::net::TcpStream;
 
 use crate::limits;
 
+/// The layer of a router whose handlers send files: an answer that has a [`FileRange`] as an extension is sent from there, if the connection
+/// can. Otherwise its body is sent, which has to be the same bytes.
+pub async fn send_files(request: Request, next: Next) -> Response {
+    let kernel = request.extensions().get::<Kernel>().cloned();
+    let mut answer = next.run(request).await;
+    match (kernel, answer.extensions_mut().remove::<FileRange>()) {
+        (Some(kernel), Some(range)) => answer.map(|_| axum::body::Body::new(kernel.body(range))),
+        _ => answer,
+    }
+}
+
 /// The content of all frames that stand for a file.
 static ZEROS: [u8; limits::FILE_PART] = [0; limits::FILE_PART];
 
 /// A part of a file that is the whole body of a response.
 #[derive(Clone, Debug)]
-pub(super) struct FileRange {
-    pub(super) file: Arc<File>,
-    pub(super) offset: u64,
-    pub(super) length: u64,
+pub struct FileRange {
+    /// The file.
+    pub file: Arc<File>,
+    /// Where the part begins, in bytes.
+    pub offset: u64,
+    /// The size of the part, in bytes.
+    pub length: u64,
 }
 
 /// What the connection and its bodies share.
 #[derive(Clone, Default)]
-pub(super) struct Kernel(Arc<Mutex<Turn>>);
+pub(crate) struct Kernel(Arc<Mutex<Turn>>);
 
 #[derive(Default)]
 struct Turn {
@@ -48,13 +65,13 @@ struct Turn {
 
 impl Kernel {
     /// Returns a body that stands for a part of a file.
-    pub(super) fn body(&self, range: FileRange) -> FileBody {
+    pub(crate) fn body(&self, range: FileRange) -> FileBody {
         FileBody { turn: self.clone(), left: range.length, range: Some(range), is_begun: false }
     }
 }
 
 /// The body of a response, whose bytes stand for those of a file.
-pub(super) struct FileBody {
+pub(crate) struct FileBody {
     turn: Kernel,
     range: Option<FileRange>,
     left: u64,
@@ -100,14 +117,14 @@ impl Body for FileBody {
 }
 
 /// A connection that sends files in the place of their bodies.
-pub(super) struct FileSender {
+pub(crate) struct FileSender {
     stream: TcpStream,
     turn: Kernel,
 }
 
 impl FileSender {
     /// Wraps a connection; the second value makes its bodies.
-    pub(super) fn new(stream: TcpStream) -> (Self, Kernel) {
+    pub(crate) fn new(stream: TcpStream) -> (Self, Kernel) {
         let turn = Kernel::default();
         (Self { stream, turn: turn.clone() }, turn)
     }

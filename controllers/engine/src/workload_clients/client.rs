@@ -1,30 +1,24 @@
 //! The Kubernetes clients of a workload cluster, over a [`Network`].
 
-use std::io;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderValue, Request, Uri};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client as HttpClient;
-use hyper_util::client::legacy::connect::{Connected, Connection};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Client;
 use kube::client::middleware::BaseUriLayer;
 use kube::client::{Body, ClientBuilder};
 use machinery::clock::Clock;
+use net::{DialConnector, Network};
 use pki::kubeconfig::{Credentials, Kubeconfig};
 use rustls_pki_types::ServerName;
-use tower::Service;
 use tower::timeout::Timeout;
 use tower::util::{BoxCloneSyncService, MapRequestLayer};
 
 use super::bounded::{Answers, BoundedLayer};
-use super::{BoxStream, Network};
 use crate::error::{Error, Result};
 
 /// Limit for opening a connection, TLS included.
@@ -90,8 +84,8 @@ impl WorkloadClients {
         let client = |connector| client(connector, &uri, &limits, authorization.clone());
         let address = uri.host().map(|host| format!("{host}:{}", uri.port_u16().unwrap_or(HTTPS_PORT)));
         Ok(Self {
-            shared: client(tls().enable_all_versions().wrap_connector(Connector(network.clone()))),
-            dedicated: client(tls().enable_http1().wrap_connector(Connector(network.clone()))),
+            shared: client(tls().enable_all_versions().wrap_connector(DialConnector::new(network.clone()))),
+            dedicated: client(tls().enable_http1().wrap_connector(DialConnector::new(network.clone()))),
             address: address.unwrap_or_default(),
         })
     }
@@ -113,7 +107,7 @@ fn authorization(credentials: &Credentials) -> Result<Option<HeaderValue>> {
 }
 
 fn client(
-    connector: HttpsConnector<Connector>,
+    connector: HttpsConnector<DialConnector>,
     uri: &Uri,
     limits: &BoundedLayer,
     authorization: Option<HeaderValue>,
@@ -133,34 +127,4 @@ fn client(
         request
     });
     client.with_layer(&BaseUriLayer::new(uri.clone())).with_layer(&authorize).build()
-}
-
-/// Opens connections of a [`Network`] for hyper's client.
-#[derive(Clone)]
-struct Connector(Arc<dyn Network>);
-
-impl Service<Uri> for Connector {
-    type Response = TokioIo<BoxStream>;
-    type Error = io::Error;
-    type Future = BoxFuture<'static, io::Result<Self::Response>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), io::Error>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let network = self.0.clone();
-        async move {
-            let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-            let stream = network.dial(host, uri.port_u16().unwrap_or(HTTPS_PORT)).await?;
-            Ok(TokioIo::new(stream))
-        }
-        .boxed()
-    }
-}
-
-impl Connection for BoxStream {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
 }
