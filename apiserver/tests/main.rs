@@ -20,6 +20,8 @@ mod metrics;
 mod net;
 #[path = "../pki/tests/pki.rs"]
 mod pki;
+#[path = "../portforward/tests/main.rs"]
+mod portforward;
 #[path = "../registry/tests/main.rs"]
 mod registry;
 #[path = "../serving/tests/main.rs"]

@@ -11,7 +11,7 @@
 mod channels;
 pub mod limits;
 pub mod spdy;
-mod streams;
+pub mod streams;
 mod tunnel;
 
 use std::future::Future;

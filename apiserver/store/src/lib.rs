@@ -38,8 +38,10 @@ pub use engine::{
     gate::{Gate, Gated},
     kind::EngineKind,
     memory::Memory,
+    row,
 };
 pub use error::{CommitError, EngineError, HistoryError, WatchEnd};
+pub use flush::commit_blocking;
 pub use key::{InvalidKey, Key, Prefix};
 pub use limits::HistoryLimits;
 pub use object::{Derived, Event, EventKind, Stored};

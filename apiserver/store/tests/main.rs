@@ -2,9 +2,13 @@
 
 mod behaviour;
 mod bounds;
+mod directory;
 mod disk;
 mod flips;
+mod flush;
 mod full;
 mod groups;
+mod key;
 mod kinds;
 mod model;
+mod row;

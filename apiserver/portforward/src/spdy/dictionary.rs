@@ -92,18 +92,3 @@ pub fn dictionary() -> Vec<u8> {
     bytes.extend(TEXT.as_bytes());
     bytes
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_dictionary_is_that_of_spdy_3() {
-        let (mut low, mut high) = (1_u32, 0_u32);
-        for byte in dictionary() {
-            low = (low + u32::from(byte)) % 65_521;
-            high = (high + low) % 65_521;
-        }
-        assert_eq!((dictionary().len(), high << 16 | low), (1423, ID));
-    }
-}

@@ -3,7 +3,7 @@
 //! [`headers`] and [`frame`] are the codec, [`streams`] the rules for streams and [`windows`] those of flow control. They perform no I/O.
 //! [`session`] applies them to a connection. All memory is bounded by `limits.rs`. What a client must not send ends its session.
 
-mod dictionary;
+pub mod dictionary;
 pub mod frame;
 pub mod headers;
 pub mod session;

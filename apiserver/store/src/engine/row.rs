@@ -24,11 +24,12 @@ const DELETE: u8 = 2;
 /// The bit of `kind` that marks a compressed value.
 const COMPRESSED: u8 = 0x80;
 /// Shorter values are stored without compression. Size in bytes.
-const COMPRESS_FROM: usize = 512;
+pub const COMPRESS_FROM: usize = 512;
 const HEADER: usize = 1 + 8 + 8 + 8 + 4;
 const CHECKSUM: usize = 4;
 
-pub(crate) fn encode(change: &Change) -> Vec<u8> {
+/// Encodes a change as a row.
+pub fn encode(change: &Change) -> Vec<u8> {
     let key = change.key.as_str().as_bytes();
     let compressed = compressed(&change.value);
     let value = compressed.as_deref().unwrap_or(&change.value);
@@ -63,7 +64,10 @@ fn checksum(revision: Revision, row: &[u8]) -> u32 {
 }
 
 /// Returns the kind of a row and the row that it replaced, which trimming needs.
-pub(crate) fn decode_links(revision: Revision, row: &[u8]) -> Result<(ChangeKind, Revision), String> {
+///
+/// # Errors
+/// The row is too short.
+pub fn decode_links(revision: Revision, row: &[u8]) -> Result<(ChangeKind, Revision), String> {
     let mut fields = Fields(row);
     let (kind, _) = fields.kind().ok_or_else(|| short(revision))?;
     fields.number().ok_or_else(|| short(revision))?;
@@ -71,8 +75,11 @@ pub(crate) fn decode_links(revision: Revision, row: &[u8]) -> Result<(ChangeKind
     Ok((kind, Revision(previous)))
 }
 
-/// Decodes a row. The error describes the damage.
-pub(crate) fn decode(revision: Revision, row: &[u8]) -> Result<Change, String> {
+/// Decodes a row.
+///
+/// # Errors
+/// Describes the damage.
+pub fn decode(revision: Revision, row: &[u8]) -> Result<Change, String> {
     let (mut change, value) = checked(revision, row)?;
     change.value = match value {
         Value::Plain(value) => Bytes::copy_from_slice(value),
@@ -84,7 +91,10 @@ pub(crate) fn decode(revision: Revision, row: &[u8]) -> Result<Change, String> {
 }
 
 /// Decodes and checks a row, but leaves its value empty.
-pub(crate) fn decode_without_value(revision: Revision, row: &[u8]) -> Result<Change, String> {
+///
+/// # Errors
+/// Describes the damage.
+pub fn decode_without_value(revision: Revision, row: &[u8]) -> Result<Change, String> {
     checked(revision, row).map(|(change, _)| change)
 }
 
@@ -139,80 +149,6 @@ impl Fields<'_> {
             PUT => Some((ChangeKind::Put, compressed)),
             DELETE => Some((ChangeKind::Delete, compressed)),
             _ => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn change(kind: ChangeKind, value: &'static [u8]) -> Change {
-        Change {
-            revision: Revision(7),
-            kind,
-            key: Key::new("g.io", "things", Some("ns"), "name").unwrap(),
-            value: Bytes::from_static(value),
-            create_revision: Revision(3),
-            previous: Revision(5),
-            time: -1,
-        }
-    }
-
-    /// A value that is long enough to be compressed.
-    const LONG: &[u8] = &[b'x'; 2 * COMPRESS_FROM];
-
-    #[test]
-    fn rows_come_back() {
-        let random: &[u8] = &std::array::from_fn::<u8, 1024, _>(|n| (n * n * 7 / 13 + n * 31 / 7) as u8);
-        let random: &'static [u8] = Box::leak(random.into());
-        for change in [
-            change(ChangeKind::Put, b"{}"),
-            change(ChangeKind::Put, LONG),
-            change(ChangeKind::Put, random),
-            change(ChangeKind::Delete, b""),
-            change(ChangeKind::Delete, LONG),
-        ] {
-            let row = encode(&change);
-            assert_eq!(decode(Revision(7), &row).unwrap(), change);
-            let without_value = Change { value: Bytes::new(), ..change.clone() };
-            assert_eq!(decode_without_value(Revision(7), &row).unwrap(), without_value);
-            assert_eq!(decode_links(Revision(7), &row).unwrap(), (change.kind, Revision(5)));
-        }
-    }
-
-    #[test]
-    fn long_values_take_less_room_and_short_ones_no_more() {
-        assert!(encode(&change(ChangeKind::Put, LONG)).len() < 200);
-        let short = change(ChangeKind::Put, b"{}");
-        assert_eq!(encode(&short).len(), HEADER + short.key.as_str().len() + 2 + CHECKSUM);
-    }
-
-    /// Rows of format 1 remain readable.
-    #[test]
-    fn a_row_of_format_1_is_read() {
-        let change = change(ChangeKind::Put, LONG);
-        let mut row = encode(&Change { value: Bytes::new(), ..change.clone() });
-        row.truncate(row.len() - CHECKSUM);
-        row.extend(LONG);
-        row.extend(checksum(Revision(7), &row).to_le_bytes());
-        assert_eq!(decode(Revision(7), &row).unwrap(), change);
-    }
-
-    #[test]
-    fn every_flipped_bit_and_every_lost_byte_is_found() {
-        for value in [b"some value", LONG] {
-            let row = encode(&change(ChangeKind::Put, value));
-            for bit in 0..row.len() * 8 {
-                let mut damaged = row.clone();
-                damaged[bit / 8] ^= 1 << (bit % 8);
-                assert!(decode(Revision(7), &damaged).is_err(), "bit {bit}");
-                assert!(decode_without_value(Revision(7), &damaged).is_err(), "bit {bit}");
-            }
-            for length in 0..row.len() {
-                assert!(decode(Revision(7), &row[..length]).is_err(), "length {length}");
-            }
-            assert!(decode(Revision(8), &row).is_err(), "a row at another revision");
         }
     }
 }

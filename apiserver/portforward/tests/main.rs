@@ -1,0 +1,4 @@
+//! Tests of the pure parts of port-forwards.
+
+mod dictionary;
+mod streams;
