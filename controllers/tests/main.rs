@@ -32,6 +32,8 @@ mod metal_ipam;
 mod metal_machines;
 #[path = "../metal/protocol/tests/main.rs"]
 mod metal_protocol;
+#[path = "../pools/tests/main.rs"]
+mod pools;
 #[path = "../simulated/tests/main.rs"]
 mod simulated;
 #[path = "../topology/tests/main.rs"]

@@ -2,9 +2,9 @@
 //!
 //! A ClusterResourceSetBinding records for each Cluster what was applied (`contract/controllers.md`, §9).
 
-mod binding;
+pub mod binding;
 pub mod limits;
-mod names;
+pub mod names;
 pub mod resource_set;
 
 use engine::Provider;

@@ -6,8 +6,8 @@ mod controller;
 mod docker;
 mod in_memory;
 pub mod names;
-mod observe;
-mod plan;
+pub mod observe;
+pub mod plan;
 mod scale;
 mod status;
 

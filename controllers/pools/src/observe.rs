@@ -17,7 +17,7 @@ use crate::backend::Backend;
 
 /// A DevMachine of the pool.
 #[derive(Debug, Clone)]
-pub(crate) struct Member {
+pub struct Member {
     /// The DevMachine.
     pub dev: Arc<DevMachine>,
     /// Its Machine, which the MachinePool's controller creates.
@@ -53,7 +53,7 @@ impl Member {
 
 /// The state on which the plan of a DevMachinePool depends.
 #[derive(Debug, Clone)]
-pub(crate) struct Observed {
+pub struct Observed {
     /// The DevMachinePool.
     pub dev: Arc<DevMachinePool>,
     /// The MachinePool that owns it.

@@ -15,7 +15,7 @@ use crate::status;
 
 /// The plan for a DevMachinePool.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// The DevMachinePool as it should be.
     pub wanted: DevMachinePool,
     /// DevMachines to create.
@@ -37,7 +37,7 @@ impl Plan {
 }
 
 /// Returns the plan for a DevMachinePool.
-pub(crate) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut plan = Plan { wanted: observed.dev.as_ref().clone(), ..Plan::default() };
     paused::set(&mut plan.wanted, Some(&observed.cluster), now);
     let left = observed.orphans.iter().filter(|machine| !is_deleting(machine.as_ref()));
@@ -69,7 +69,3 @@ fn named(new: &DevMachine, name: &str) -> DevMachine {
     machine.metadata.name = Some(name.to_owned());
     machine
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -11,7 +11,7 @@ mod cluster;
 pub mod hand_over;
 pub mod machine;
 mod machine_pool;
-mod names;
+pub mod names;
 pub mod updates;
 pub mod workload;
 

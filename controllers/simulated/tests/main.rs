@@ -1,3 +1,4 @@
 //! Tests of the simulated infrastructure.
 
+mod machine;
 mod workload;

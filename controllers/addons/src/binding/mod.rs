@@ -1,7 +1,7 @@
 //! The ClusterResourceSetBinding controller: a binding is deleted with its Cluster.
 
-mod observe;
-mod plan;
+pub mod observe;
+pub mod plan;
 
 use engine::controller::requests_of;
 use engine::{

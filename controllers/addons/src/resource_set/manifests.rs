@@ -201,7 +201,3 @@ fn cost(value: &Value) -> usize {
     };
     VALUE_COST + inside
 }
-
-#[cfg(test)]
-#[path = "manifests_tests.rs"]
-mod tests;

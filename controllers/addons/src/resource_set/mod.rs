@@ -1,15 +1,15 @@
 //! The ClusterResourceSet controller.
 
 mod apply;
-mod manifests;
+pub mod manifests;
 mod observe;
 mod order;
-mod outcome;
-mod plan;
-mod record;
-mod remote;
-mod source;
-mod status;
+pub mod outcome;
+pub mod plan;
+pub mod record;
+pub mod remote;
+pub mod source;
+pub mod status;
 
 use std::sync::Arc;
 

@@ -187,7 +187,3 @@ fn release(observed: &Observed) -> Vec<Release> {
         })
         .collect()
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -17,7 +17,7 @@ use crate::names::SECRET_TYPE;
 /// The type of the condition.
 pub const RESOURCES_APPLIED: &str = "ResourcesApplied";
 /// Two sets that write one binding at the same time come back after this time.
-const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+pub const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// Returns the set with its conditions, and the errors that are tried again. `errors` are those of the Secrets and ConfigMaps.
 pub fn conclude(
@@ -144,7 +144,3 @@ fn shortened(mut text: String) -> String {
     }
     text
 }
-
-#[cfg(test)]
-#[path = "status_tests.rs"]
-mod tests;

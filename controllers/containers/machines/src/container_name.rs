@@ -9,7 +9,7 @@ const SUFFIX: usize = 8;
 
 /// Returns the name of a machine's container as Cluster API's provider makes it: that of the Machine if it begins with the name of the
 /// Cluster, otherwise both. A name that is too long, or has other characters than those of a host name, ends with a hash of it.
-pub(crate) fn of_machine(cluster: &str, machine: &str) -> String {
+pub fn of_machine(cluster: &str, machine: &str) -> String {
     match machine.starts_with(cluster) {
         true => fit(machine),
         false => fit(&format!("{cluster}-{machine}")),
@@ -17,18 +17,18 @@ pub(crate) fn of_machine(cluster: &str, machine: &str) -> String {
 }
 
 /// Returns the name of a load balancer.
-pub(crate) fn of_balancer(cluster: &str) -> String {
+pub fn of_balancer(cluster: &str) -> String {
     fit(&format!("{cluster}-lb"))
 }
 
 /// Returns the name for a container whose first name another object's container has: of the same Cluster's name in another namespace.
-pub(crate) fn other(name: &str, uid: &str) -> String {
+pub fn other(name: &str, uid: &str) -> String {
     with_suffix(name, uid)
 }
 
 /// Returns whether an object has the second of two names, the first of which may be another's. Each is `Some` if there is a container of that
 /// name, with whether it is the object's own: that stays its own after the other one is gone.
-pub(crate) fn is_second(first: Option<bool>, second: Option<bool>) -> bool {
+pub fn is_second(first: Option<bool>, second: Option<bool>) -> bool {
     match (first, second) {
         (Some(true), _) => false,
         (_, Some(true)) | (Some(false), _) => true,
@@ -49,56 +49,4 @@ fn with_suffix(name: &str, of: &str) -> String {
     let hash = format!("{:016x}", fnv1a_64(of.as_bytes()));
     let kept: String = name.chars().take(NAME - SUFFIX - 1).collect();
     format!("{}-{}", kept.trim_matches('-'), &hash[..SUFFIX]).trim_start_matches('-').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_cluster_apis_provider() {
-        for (cluster, machine, expected) in
-            [("first", "first-cp-1", "first-cp-1"), ("first", "firstly", "firstly"), ("a", "m-1", "a-m-1")]
-        {
-            let expected = if cluster == "a" { "a-m-1" } else { expected };
-            assert_eq!(of_machine(cluster, machine), expected);
-        }
-        assert_eq!(of_balancer("first"), "first-lb");
-    }
-
-    #[test]
-    fn a_load_balancer_keeps_its_name() {
-        for (first, second, expected) in [
-            (None, None, false),
-            (Some(true), None, false),
-            (Some(false), None, true),
-            (Some(false), Some(true), true),
-            // The Cluster with the first name is gone.
-            (None, Some(true), true),
-            (Some(true), Some(false), false),
-        ] {
-            assert_eq!(is_second(first, second), expected, "{first:?} {second:?}");
-        }
-    }
-
-    #[test]
-    fn every_name_is_one_of_a_host() {
-        let long = "x".repeat(200);
-        for name in ["first", "a.b", "A", "-", "first-", long.as_str(), "é"] {
-            for made in [of_machine("c", name), of_balancer(name), other(&of_balancer(name), "uid")] {
-                assert!(system_containers::check_name(&made).is_ok(), "{name} became {made}");
-            }
-        }
-    }
-
-    #[test]
-    fn different_machines_have_different_names() {
-        let long = "x".repeat(70);
-        let names = [of_machine("c", "a.b"), of_machine("c", "a-b"), of_machine("c", &long), {
-            of_machine("c", &format!("{long}y"))
-        }];
-        for (index, name) in names.iter().enumerate() {
-            assert!(!names[..index].contains(name), "{name}");
-        }
-    }
 }

@@ -5,9 +5,9 @@
 //! machine is made once, wherever this process ends, and another object of the same name never takes it over.
 
 mod cluster;
-mod container_name;
+pub mod container_name;
 pub mod limits;
-mod machine;
+pub mod machine;
 mod machine_pool;
 pub mod names;
 mod nodes;

@@ -1,10 +1,12 @@
 //! Clusters with the Docker backend, with a server, Cluster API's core controllers, and a host of containers in memory.
 
 mod cluster;
+mod container_name;
 mod failures;
 mod fixture;
 mod host;
 mod kills;
+mod machine;
 mod pools;
 mod replay;
 mod storage;

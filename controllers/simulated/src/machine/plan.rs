@@ -62,7 +62,8 @@ pub struct Plan {
     pub failure: Option<Condition>,
 }
 
-const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
+/// The reason of conditions while a machine starts.
+pub const WAITING_FOR_STARTUP: &str = "WaitingForStartupTimeout";
 
 /// Returns the parts of a machine.
 pub fn parts(control_plane: bool) -> &'static [Part] {
@@ -195,7 +196,7 @@ fn find<'a>(observed: &Observed<'a>, part: Part) -> Option<&'a Condition> {
 
 /// Returns the start-up duration plus jitter. The jitter is at most that fraction of the duration, and the
 /// same each time for one machine.
-fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
+pub fn duration(observed: &Observed<'_>, part: Part) -> TimeDelta {
     let provisioning = observed
         .backend
         .and_then(|backend| part.component(backend))
@@ -214,7 +215,3 @@ fn fraction(seed: &str) -> f64 {
     let hash = machinery::hash::fnv1a_64(seed.as_bytes());
     (hash >> 11) as f64 / (1u64 << 53) as f64
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -37,15 +37,23 @@ pub struct Etcd {
 /// A failed call: gRPC code and message.
 type Failure = (u32, String);
 
+/// A member of etcd, as its Pod describes it.
 #[derive(Debug, Clone)]
-struct Replica {
-    pod: String,
-    name: String,
-    id: u64,
-    cluster_id: u64,
-    leader_from: String,
-    removed: bool,
-    dead: bool,
+pub struct Replica {
+    /// The name of the Pod.
+    pub pod: String,
+    /// The name of the member.
+    pub name: String,
+    /// The ID of the member.
+    pub id: u64,
+    /// The ID of its cluster.
+    pub cluster_id: u64,
+    /// When it began to lead; empty if it never did.
+    pub leader_from: String,
+    /// Whether it was removed from its cluster.
+    pub removed: bool,
+    /// Whether it does not answer.
+    pub dead: bool,
 }
 
 impl Etcd {
@@ -196,7 +204,7 @@ fn is_dead(pod: &Value) -> bool {
 }
 
 /// Returns whether more than half of the members are alive.
-fn has_quorum(replicas: &[Replica]) -> bool {
+pub fn has_quorum(replicas: &[Replica]) -> bool {
     let members = replicas.iter().filter(|replica| !replica.removed);
     let (living, all) =
         members.fold((0, 0), |(living, all), replica| (living + usize::from(!replica.dead), all + 1));
@@ -204,7 +212,7 @@ fn has_quorum(replicas: &[Replica]) -> bool {
 }
 
 /// Returns the member that was called. A removed member answers no call, like a real one that has stopped.
-fn here<'a>(replicas: &'a [Replica], pod: &str) -> Result<&'a Replica, Failure> {
+pub fn here<'a>(replicas: &'a [Replica], pod: &str) -> Result<&'a Replica, Failure> {
     let found = replicas.iter().find(|replica| replica.pod == pod);
     let here = found.ok_or_else(|| (etcd::UNAVAILABLE, format!("there is no member in pod {pod}")))?;
     if here.dead {
@@ -230,7 +238,8 @@ fn header(replica: &Replica) -> Option<ResponseHeader> {
     })
 }
 
-fn members(replicas: &[Replica]) -> Vec<Member> {
+/// Returns the members that are not removed.
+pub fn members(replicas: &[Replica]) -> Vec<Member> {
     let present = replicas.iter().filter(|replica| !replica.removed);
     present
         .map(|replica| Member { id: replica.id, name: replica.name.clone(), ..Member::default() })
@@ -238,61 +247,7 @@ fn members(replicas: &[Replica]) -> Vec<Member> {
 }
 
 /// Returns the live member with the latest leadership time; the first by name if none has a time.
-fn leader(replicas: &[Replica]) -> Option<&Replica> {
+pub fn leader(replicas: &[Replica]) -> Option<&Replica> {
     let present = replicas.iter().filter(|replica| !replica.removed && !replica.dead && has_quorum(replicas));
     present.max_by(|a, b| a.leader_from.cmp(&b.leader_from).then_with(|| b.pod.cmp(&a.pod)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn member(name: &str, leader_from: &str, removed: bool) -> Replica {
-        Replica {
-            pod: format!("etcd-{name}"),
-            name: name.into(),
-            id: u64::from(name.as_bytes()[0]),
-            cluster_id: 1,
-            leader_from: leader_from.into(),
-            removed,
-            dead: false,
-        }
-    }
-
-    fn dead(name: &str) -> Replica {
-        Replica { dead: true, ..member(name, "", false) }
-    }
-
-    #[test]
-    fn the_newest_leader_leads() {
-        let cases: [(&[Replica], Option<&str>); 6] = [
-            (&[], None),
-            (&[member("a", "", false), member("b", "", false)], Some("a")),
-            (&[member("a", "2026-01-01", false), member("b", "2026-01-02", false)], Some("b")),
-            (&[member("a", "2026-01-01", false), member("b", "2026-01-02", true)], Some("a")),
-            (&[dead("a"), member("b", "", false), member("c", "", false)], Some("b")),
-            (&[dead("a"), member("b", "", false)], None),
-        ];
-        for (replicas, expected) in cases {
-            assert_eq!(leader(replicas).map(|replica| replica.name.as_str()), expected);
-        }
-    }
-
-    #[test]
-    fn a_dead_member_is_listed_and_does_not_answer() {
-        let replicas = [dead("a"), member("b", "", false), member("c", "", false)];
-        assert!(here(&replicas, "etcd-a").is_err());
-        assert!(here(&replicas, "etcd-b").is_ok());
-        assert_eq!(members(&replicas).len(), 3);
-        assert!(has_quorum(&replicas) && !has_quorum(&replicas[..2]) && has_quorum(&replicas[1..]));
-    }
-
-    #[test]
-    fn a_removed_member_answers_nothing_and_is_not_listed() {
-        let replicas = [member("a", "", true), member("b", "", false)];
-        assert!(here(&replicas, "etcd-a").is_err());
-        assert!(here(&replicas, "etcd-b").is_ok());
-        assert!(here(&replicas, "etcd-c").is_err());
-        assert_eq!(members(&replicas).len(), 1);
-    }
 }

@@ -1,7 +1,7 @@
 //! A workload cluster: its own API server over the `memory` engine, and the parts of the machines in it.
 
 pub mod api;
-mod budget;
+pub mod budget;
 pub mod etcd;
 pub mod eviction;
 pub mod kinds;

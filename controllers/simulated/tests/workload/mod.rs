@@ -6,9 +6,14 @@
     reason = "a test ends where something is not as it must be"
 )]
 
+mod budget;
 mod failures;
+mod members;
+mod objects;
 mod portforward;
 mod spdy;
+mod state;
+mod symptoms;
 mod updates;
 
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! Writes objects into a workload cluster.
 
-mod difference;
-mod kinds;
-mod problem;
+pub mod difference;
+pub mod kinds;
+pub mod problem;
 
 use std::future::Future;
 

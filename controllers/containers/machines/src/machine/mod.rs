@@ -3,14 +3,14 @@
 mod apply;
 mod bootstrap;
 mod data;
-mod failure_domain;
-mod node;
+pub mod failure_domain;
+pub mod node;
 mod observe;
-mod observed;
-mod plan;
-mod status;
-mod steps;
-mod tasks;
+pub mod observed;
+pub mod plan;
+pub mod status;
+pub mod steps;
+pub mod tasks;
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use crate::limits;
 
 /// The state on which the plan of a DevMachine depends.
 #[derive(Clone)]
-pub(crate) struct Observed {
+pub struct Observed {
     /// The name of the DevMachine.
     pub name: NamespacedName,
     /// The DevMachine.
@@ -52,7 +52,7 @@ pub(crate) struct Observed {
 
 /// Why nothing is known of the container of a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub enum Obstacle {
     /// No containers can run here, for this reason.
     Runtime(String),
     /// What runs containers here does not answer.
@@ -71,7 +71,7 @@ impl Obstacle {
 
 /// The bootstrap data of a machine.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Data {
+pub enum Data {
     /// The Machine names no Secret yet.
     Unnamed,
     /// They can be used.
@@ -84,7 +84,7 @@ pub(crate) enum Data {
 
 /// The Node of a machine in its workload cluster.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum NodeState {
+pub enum NodeState {
     /// The workload cluster cannot be reached.
     NotConnected,
     /// It has no Node of this name.

@@ -23,7 +23,7 @@ use crate::names::{MACHINE_FINALIZER, PROVIDER_ID};
 
 /// The plan for a DevMachine.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// The DevMachine as it should be.
     pub wanted: DevMachine,
     /// The step that is to be done now.
@@ -39,7 +39,7 @@ pub(crate) struct Plan {
 }
 
 /// Returns the plan for a DevMachine.
-pub(crate) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut wanted = observed.dev.as_ref().clone();
     paused::set(&mut wanted, observed.cluster.as_deref(), now);
     let plan = Plan { wanted, step: None, remove: None, node: None, replace: None, action: Action::done() };
@@ -365,7 +365,3 @@ fn ended(dev: &DevMachine, container: Option<&Container>, is_of_pool: bool) -> S
         Some(_) => format!("{said}. `firstlight nodes start {name}` starts it again"),
     }
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

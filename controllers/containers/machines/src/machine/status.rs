@@ -8,13 +8,13 @@ use schemas::infrastructure::DevMachine;
 use schemas::meta::V1Beta1Condition;
 
 /// Whether the container runs.
-pub(super) const CONTAINER: &str = "ContainerProvisioned";
+pub const CONTAINER: &str = "ContainerProvisioned";
 /// Whether the init of the container has started all units.
-pub(super) const GROUPS: &str = "CGroupsReady";
+pub const GROUPS: &str = "CGroupsReady";
 /// Whether the images of `preLoadImages` are in the node.
-pub(super) const IMAGES: &str = "PreLoadedImagesReady";
+pub const IMAGES: &str = "PreLoadedImagesReady";
 /// Whether the bootstrap has succeeded.
-pub(super) const BOOTSTRAP: &str = "BootstrapCompleted";
+pub const BOOTSTRAP: &str = "BootstrapCompleted";
 
 /// Conditions that this controller owns.
 pub(super) const OWNED: &[&str] = &["Ready", CONTAINER, GROUPS, IMAGES, BOOTSTRAP, "Paused"];

@@ -13,7 +13,7 @@ use crate::nodes::Parts;
 
 /// A step that brings up a machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Step {
+pub enum Step {
     /// The image is found, or pulled.
     Image(String),
     /// The container is created and started.
@@ -28,7 +28,7 @@ pub(crate) enum Step {
 
 /// What a step that has succeeded has left.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Done {
+pub enum Done {
     /// Nothing but what is seen in the container.
     Step,
     /// The image.
@@ -39,7 +39,7 @@ pub(crate) enum Done {
 
 /// What a container is made of, besides its image.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// The name of the container.
     pub name: String,
     /// The labels of the container.

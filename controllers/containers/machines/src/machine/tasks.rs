@@ -15,7 +15,7 @@ use crate::limits;
 
 /// What is known of the tasks of a machine. It is in memory only: after a restart each step looks at what is there first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Progress {
+pub struct Progress {
     /// The step that runs.
     pub running: Option<Step>,
     /// What it has said last.
@@ -28,7 +28,7 @@ pub(crate) struct Progress {
 
 /// A step that failed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Failed {
+pub struct Failed {
     /// The step.
     pub step: Step,
     /// Why.

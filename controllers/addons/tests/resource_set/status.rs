@@ -1,10 +1,13 @@
 //! What the condition says, a row for each outcome.
 
+use addons::limits::{FAILURES_NAMED, MAX_REASON};
+use addons::resource_set::outcome::{Failure, Verdict};
+use addons::resource_set::status::AFTER_CONFLICT;
+use addons::resource_set::{Applied, Plan, RESOURCES_APPLIED, conclude};
+use chrono::DateTime;
+use engine::{Action, Error};
 use schemas::HasConditions;
 use schemas::addons::ResourceReference;
-
-use super::super::outcome::{Failure, Verdict};
-use super::*;
 
 fn failure(reason: &str, is_retried: bool) -> Option<Failure> {
     Some(Failure { reason: reason.to_owned(), is_retried })

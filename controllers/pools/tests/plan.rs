@@ -1,11 +1,17 @@
+//! Tests of `dev_machine_pools::plan`.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use dev_machine_pools::names::{FINALIZER, KUBERNETES_VERSION};
+use dev_machine_pools::observe::{Member, Observed};
+use dev_machine_pools::plan::{Plan, plan};
+use dev_machine_pools::{Backend, DOCKER, IN_MEMORY};
 use engine::names::{CLUSTER_NAME, DELETE_MACHINE, POOL_NAME};
 use schemas::HasConditions;
-use schemas::infrastructure::DevMachinePoolStatus;
+use schemas::cluster::Machine;
+use schemas::infrastructure::{DevMachine, DevMachinePoolStatus};
 use serde_json::{Value, json};
-
-use super::*;
-use crate::names::KUBERNETES_VERSION;
-use crate::{Backend, DOCKER, IN_MEMORY};
 
 fn read<K: serde::de::DeserializeOwned>(value: Value) -> Arc<K> {
     Arc::new(serde_json::from_value(value).unwrap())

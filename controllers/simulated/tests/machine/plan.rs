@@ -1,7 +1,18 @@
-use schemas::infrastructure::{InMemoryComponent, InMemoryProvisioning};
+//! Tests of `simulated::machine::plan`.
 
-use super::*;
-use crate::workload::symptoms::NodeHealth;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use engine::conditions;
+use schemas::infrastructure::{InMemoryComponent, InMemoryMachineBackend, InMemoryProvisioning};
+use schemas::meta::Condition;
+use simulated::machine::failures;
+use simulated::machine::failures::{Draw, Failure};
+use simulated::machine::plan::{Observed, Plan, WAITING_FOR_STARTUP, duration, plan};
+use simulated::names::FAILURE_RATE;
+use simulated::workload::part::Part;
+use simulated::workload::symptoms::{NodeHealth, Symptoms};
 
 fn component(duration: &str) -> Option<InMemoryComponent> {
     let provisioning = InMemoryProvisioning { startup_duration: duration.into(), ..Default::default() };

@@ -1,10 +1,17 @@
 //! The rules of a ClusterResourceSet, a row each.
 
-use schemas::FromJson;
-use serde_json::{Value, json};
+use std::sync::Arc;
 
-use super::super::outcome::{Failure, Verdict};
-use super::*;
+use addons::names::FINALIZER;
+use addons::resource_set::outcome::{Failure, Verdict};
+use addons::resource_set::source::Owned;
+use addons::resource_set::{Observed, Source, manifests, plan, record};
+use chrono::{DateTime, Utc};
+use engine::{NamespacedName, finalizer, owners};
+use schemas::FromJson;
+use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding, ResourceReference};
+use schemas::cluster::Cluster;
+use serde_json::{Value, json};
 
 const MANIFEST: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: default}\n";
 
@@ -121,7 +128,7 @@ fn the_set_owns_its_resources_before_anything_is_applied() {
     let owner = owners::find(wanted, ClusterResourceSet::GROUP, "ClusterResourceSet").unwrap();
     assert_eq!((owner.name.as_str(), owner.uid.as_str(), owner.controller), ("set", "u", None));
     let owned = Observed { sources: vec![Source::ConfigMap(Arc::new(wanted.clone()))], ..observed };
-    assert!(super::plan(&owned, now()).owned.is_empty());
+    assert!(addons::resource_set::plan::plan(&owned, now()).owned.is_empty());
 }
 
 #[test]
@@ -130,7 +137,7 @@ fn a_secret_of_another_type_stops_everything_but_the_owners() {
     let mut set = observed.set.as_ref().clone();
     set.spec.resources.push(ResourceReference { kind: "Secret".into(), name: "s".into() });
     observed.set = Arc::new(set);
-    for (kind, wrong) in [("Opaque", 1), ("", 1), (crate::names::SECRET_TYPE, 0)] {
+    for (kind, wrong) in [("Opaque", 1), ("", 1), (addons::names::SECRET_TYPE, 0)] {
         observed.sources.truncate(1);
         observed.sources.push(secret(kind));
         let plan = plan(&observed, now());

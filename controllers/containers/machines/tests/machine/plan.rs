@@ -1,9 +1,17 @@
+//! Tests of `container_machines::machine::plan`.
+
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use engine::NamespacedName;
+use container_machines::machine::observed::{Data, NodeState, Observed, Obstacle};
+use container_machines::machine::plan::plan;
+use container_machines::machine::status::{BOOTSTRAP, CONTAINER, GROUPS, IMAGES};
+use container_machines::machine::steps::{Done, Step, Wanted};
+use container_machines::machine::tasks::Progress;
+use container_machines::names::MACHINE_FINALIZER;
+use engine::{Action, NamespacedName, finalizer};
 use k8s_openapi::api::core::v1::Node;
 use node_bootstrap::{At, Outcome, Output, Report};
 use schemas::HasConditions;
@@ -11,10 +19,6 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
 use system_containers::{Container, Image, State};
-
-use super::*;
-use crate::machine::steps::Wanted;
-use crate::machine::tasks::Progress;
 
 const NAME: &str = "first-cp-1";
 
@@ -221,7 +225,7 @@ fn a_step_that_runs_or_has_failed_is_told_and_not_begun_again() {
     assert_eq!(plan_of_running.step, None);
     let failed = |again: i64| {
         let mut observed = new();
-        observed.progress.failed = Some(crate::machine::tasks::Failed {
+        observed.progress.failed = Some(container_machines::machine::tasks::Failed {
             step: image_step(),
             error: "no route".to_owned(),
             again: now() + TimeDelta::seconds(again),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use addons::limits::{MAX_RESOURCE_BYTES, MAX_RESOURCE_OBJECTS};
+use addons::resource_set::Source;
+use addons::resource_set::manifests::{Manifest, hash, read, text};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-
-use super::*;
 
 fn config_map(values: &[(&str, &str)]) -> Source {
     let data = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();

@@ -1,0 +1,3 @@
+//! Tests of `addons::binding`.
+
+mod plan;

@@ -1,0 +1,6 @@
+//! Tests of `addons::resource_set`.
+
+mod manifests;
+mod plan;
+mod remote;
+mod status;

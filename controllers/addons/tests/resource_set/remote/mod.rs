@@ -1,0 +1,4 @@
+//! Tests of `addons::resource_set::remote`.
+
+mod difference;
+mod kinds;

@@ -1,0 +1,4 @@
+//! Tests of `container_machines::machine`.
+
+mod failure_domain;
+mod plan;

@@ -1,0 +1,3 @@
+//! Tests of `dev_machine_pools`.
+
+mod plan;

@@ -1,0 +1,4 @@
+//! Tests of `simulated::machine`.
+
+mod failures;
+mod plan;
