@@ -10,25 +10,3 @@ pub fn to_create(replicas: i32, present: usize) -> usize {
     let wanted = usize::try_from(replicas).unwrap_or(0);
     wanted.saturating_sub(present).min(CREATED_AT_ONCE)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_reconcile_creates_more_than_the_limit() {
-        let rows = [
-            (3, 1, 2),
-            (3, 3, 0),
-            (3, 5, 0),
-            (-1, 0, 0),
-            (500, 0, 500),
-            (501, 0, 500),
-            (501, 1, 500),
-            (i32::MAX, 0, 500),
-        ];
-        for (replicas, present, expected) in rows {
-            assert_eq!(to_create(replicas, present), expected, "{replicas} {present}");
-        }
-    }
-}

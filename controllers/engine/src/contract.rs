@@ -125,15 +125,3 @@ pub fn plural(kind: &str) -> String {
         format!("{lower}s")
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_plural_of_a_kind() {
-        assert_eq!(plural("DevCluster"), "devclusters");
-        assert_eq!(plural("FooProxy"), "fooproxies");
-        assert_eq!(plural("HostClass"), "hostclasses");
-    }
-}

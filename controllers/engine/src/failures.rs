@@ -10,7 +10,7 @@ use crate::object::Request;
 
 /// The last failure of each object of a controller, and how often it came in a row.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<BTreeMap<Request, (String, u32)>>);
+pub struct Failures(Mutex<BTreeMap<Request, (String, u32)>>);
 
 impl Failures {
     /// Logs a failed reconcile as a warning, unless the last reconcile of the object failed in the same way. A permanent mistake would
@@ -26,12 +26,12 @@ impl Failures {
     }
 
     /// Records that the reconcile of an object succeeded.
-    pub(crate) fn forget(&self, request: &Request) {
+    pub fn forget(&self, request: &Request) {
         self.0.lock().remove(request);
     }
 
     /// Returns how often the object has failed in this way in a row, with this time.
-    fn times(&self, request: &Request, error: &Error) -> u32 {
+    pub fn times(&self, request: &Request, error: &Error) -> u32 {
         let text = error.to_string();
         let mut failures = self.0.lock();
         let (last, times) = failures.entry(request.clone()).or_default();
@@ -48,23 +48,5 @@ fn is_gone(error: &Error) -> bool {
     match error {
         Error::Several(errors) => errors.iter().all(is_gone),
         error => error.is_not_found(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_repetitions_of_a_failure_are_counted() {
-        let failures = Failures::default();
-        let (first, second) = (Request::new("default", "first"), Request::new("default", "second"));
-        let (missing, refused) = (Error::failed("missing"), Error::failed("refused"));
-        assert_eq!(failures.times(&first, &missing), 1);
-        assert_eq!(failures.times(&first, &missing), 2);
-        assert_eq!(failures.times(&second, &missing), 1);
-        assert_eq!(failures.times(&first, &refused), 1);
-        failures.forget(&first);
-        assert_eq!(failures.times(&first, &refused), 1);
     }
 }

@@ -6,8 +6,8 @@
 //! each write in the cache at once. Therefore a reconcile never acts on a state older than its own writes.
 
 pub mod aggregates;
-mod answers;
-mod applied;
+pub mod answers;
+pub mod applied;
 mod aside;
 pub mod batch;
 pub mod cache;
@@ -15,7 +15,7 @@ mod caches;
 pub mod clusters;
 pub mod conditions;
 pub mod connection_cause;
-mod connection_state;
+pub mod connection_state;
 pub mod contract;
 pub mod controller;
 pub mod deletion_grace;
@@ -25,7 +25,7 @@ pub mod etcd;
 mod event_bursts;
 pub mod events;
 pub mod external;
-mod failures;
+pub mod failures;
 pub mod finalizer;
 pub mod in_place;
 pub mod initialization;
@@ -42,8 +42,8 @@ pub mod paused;
 pub mod planned;
 pub mod propagated;
 pub mod queue;
-mod quota;
-mod resident;
+pub mod quota;
+pub mod resident;
 mod resync;
 pub mod scope;
 pub mod selector;
@@ -52,7 +52,7 @@ pub mod time;
 pub mod upstream;
 pub mod v1beta1;
 pub mod versions;
-mod watch;
+pub mod watch;
 pub mod workload_clients;
 
 pub use applied::Applied;

@@ -15,8 +15,8 @@ pub const EVENT_OBJECTS: usize = 4096;
 /// Bytes of memory that the cached objects of all workload clusters may take together. One cluster may take as much as all together leave
 /// free, so that one gets half of it, and many hostile ones leave room for the others. The largest cluster that Kubernetes supports has
 /// 5,000 Nodes, which take about 30 KB each.
-pub(crate) const CLUSTERS_TOGETHER_BYTES: usize = 512 << 20;
+pub const CLUSTERS_TOGETHER_BYTES: usize = 512 << 20;
 /// Bytes of all answers that are being received from all workload clusters, shared like [`CLUSTERS_TOGETHER_BYTES`].
 pub(crate) const ANSWERS_TOGETHER_BYTES: u64 = 256 << 20;
 /// JSON objects within one object of a workload cluster. An empty one is two bytes of text, and can be a kilobyte in memory.
-pub(crate) const OBJECT_PARTS: usize = 20_000;
+pub const OBJECT_PARTS: usize = 20_000;

@@ -89,7 +89,8 @@ pub fn version<K: Resource>(object: &K) -> u64 {
     version_of(object.meta())
 }
 
-pub(crate) fn version_of(metadata: &ObjectMeta) -> u64 {
+/// Returns the `resourceVersion` of an object with this metadata, like [`version`].
+pub fn version_of(metadata: &ObjectMeta) -> u64 {
     metadata.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
@@ -115,18 +116,4 @@ pub fn uid<K: Resource>(object: &K) -> &str {
 
 pub(crate) fn uid_of(metadata: &ObjectMeta) -> &str {
     metadata.uid.as_deref().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_with_a_namespace_is_parsed_as_it_is_written() {
-        let name = NamespacedName::new("metal", "rack1");
-        assert_eq!(NamespacedName::parse(&name.to_string()), Some(name));
-        for text in ["", "rack1", "/rack1", "metal/", "metal/rack1/x"] {
-            assert_eq!(NamespacedName::parse(text), None, "{text}");
-        }
-    }
 }

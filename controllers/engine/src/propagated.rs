@@ -92,7 +92,7 @@ impl<K: Kind> Objects<K> {
 }
 
 /// Returns whether one of `managers` owns the label or annotation, and nobody else does.
-fn is_owned_by(object: &Value, field: &str, key: &str, managers: &[&str]) -> bool {
+pub fn is_owned_by(object: &Value, field: &str, key: &str, managers: &[&str]) -> bool {
     let entries = object["metadata"]["managedFields"].as_array();
     let owns = |entry: &&Value| {
         entry["fieldsV1"]["f:metadata"][format!("f:{field}")].get(format!("f:{key}")).is_some()
@@ -100,38 +100,4 @@ fn is_owned_by(object: &Value, field: &str, key: &str, managers: &[&str]) -> boo
     let mut owners =
         entries.into_iter().flatten().filter(owns).map(|entry| entry["manager"].as_str()).peekable();
     owners.peek().is_some() && owners.all(|owner| owner.is_some_and(|owner| managers.contains(&owner)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn meta(labels: Value, annotations: Value) -> ObjectMeta {
-        let meta = json!({"labels": labels, "annotations": annotations});
-        serde_json::from_value(meta).expect("metadata")
-    }
-
-    #[test]
-    fn only_what_the_machine_has_too_is_removed() {
-        let machine = meta(json!({"a": "1", "b": "1", "c": "1"}), json!({"note": "x"}));
-        let part = meta(json!({"a": "1", "b": "2", "c": "1", "d": "1"}), json!({"note": "x", "cloned": "y"}));
-        let wanted = meta(json!({"c": "2"}), json!({}));
-        let removed = Removed::of(&machine, &part, &wanted).expect("something is removed");
-        assert_eq!(removed.labels, BTreeSet::from(["a".to_owned()]));
-        assert_eq!(removed.annotations, BTreeSet::from(["note".to_owned()]));
-        let all = meta(json!({"a": "1", "b": "1", "c": "1"}), json!({"note": "x"}));
-        assert_eq!(Removed::of(&machine, &part, &all), None);
-        let updated = meta(json!({"a": "1"}), json!({UPDATE_IN_PROGRESS: ""}));
-        assert_eq!(Removed::of(&updated, &part, &wanted), None);
-    }
-
-    #[test]
-    fn what_others_own_stays() {
-        let entry = |manager: &str, key: &str| json!({"manager": manager, "fieldsV1": {"f:metadata": {"f:labels": {format!("f:{key}"): {}}}}});
-        let object = json!({"metadata": {"managedFields":
-            [entry("capi-machineset", "a"), entry("capi-machineset", "b"), entry("kubectl", "b"), entry("kubectl", "c")]}});
-        let owned = ["a", "b", "c", "d"]
-            .map(|key| is_owned_by(&object, "labels", key, &["capi-machineset", "other"]));
-        assert_eq!(owned, [true, false, false, false]);
-    }
 }

@@ -18,7 +18,7 @@ mod cause;
 pub use cause::Cause;
 
 /// Delay after the first error; it doubles with each further error.
-const BACK_OFF_BASE: Duration = Duration::from_millis(5);
+pub const BACK_OFF_BASE: Duration = Duration::from_millis(5);
 /// The longest delay between two attempts.
 const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 /// The longest delay before an object is reconciled again because of an event during a reconcile that failed. Its own write of what failed
@@ -26,7 +26,7 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 const EVENT_DELAY_MAX: Duration = Duration::from_secs(1);
 /// The shortest time between two reconciles of an object because of events. They come in bursts, for example if all Machines of a cluster start at the same time:
 /// the first one is handled at once, and all others together.
-const SPACING: Duration = Duration::from_millis(20);
+pub const SPACING: Duration = Duration::from_millis(20);
 
 /// A queue of [`Request`]s.
 ///
@@ -217,13 +217,13 @@ impl Queue {
     }
 
     /// Like [`Queue::add`], and [`Queue::expected`] contains the request until it was reconciled.
-    pub(crate) fn add_expected(&self, request: Request, cause: Cause) {
+    pub fn add_expected(&self, request: Request, cause: Cause) {
         self.state.lock().expected.insert(request.clone(), None);
         self.add(request, cause);
     }
 
     /// Records that the controller begins to reconcile.
-    pub(crate) fn begin(&self) {
+    pub fn begin(&self) {
         self.state.lock().has_begun = true;
     }
 
@@ -234,14 +234,14 @@ impl Queue {
 
     /// Returns the requests that were there when the controller began, or came with [`Queue::add_expected`], and were not reconciled
     /// since; each with the error of the last attempt.
-    pub(crate) fn expected(&self) -> Vec<(Request, Option<String>)> {
+    pub fn expected(&self) -> Vec<(Request, Option<String>)> {
         let state = self.state.lock();
         state.expected.iter().map(|(request, error)| (request.clone(), error.clone())).collect()
     }
 
     /// Records the end of a reconcile: it succeeded, or failed with `error`. Called before [`Queue::done`]. Returns whether
     /// [`Queue::expected`] has lost the request. If something has happened to the object meanwhile, only the next reconcile counts.
-    pub(crate) fn tried(&self, request: &Request, error: Option<String>) -> bool {
+    pub fn tried(&self, request: &Request, error: Option<String>) -> bool {
         let mut state = self.state.lock();
         let is_stale = error.is_some() || state.again.contains(request);
         match state.expected.get_mut(request) {
@@ -343,6 +343,11 @@ impl Queue {
         }
     }
 
+    /// Returns how many starts delay the events of their objects.
+    pub fn spaced(&self) -> usize {
+        self.state.lock().starts.len()
+    }
+
     /// Returns how many objects are ready to be reconciled.
     pub fn len(&self) -> usize {
         self.state.lock().ready.len()
@@ -367,6 +372,3 @@ impl Queue {
 fn back_off(failures: u32) -> Duration {
     BACK_OFF_BASE.saturating_mul(1 << failures.saturating_sub(1).min(20)).min(BACK_OFF_MAX)
 }
-
-#[cfg(test)]
-mod tests;

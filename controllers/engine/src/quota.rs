@@ -9,9 +9,14 @@ use crate::limits::CLUSTERS_TOGETHER_BYTES;
 
 /// The memory that the cached objects of all workload clusters take.
 #[derive(Default)]
-pub(crate) struct Budget(Mutex<usize>);
+pub struct Budget(Mutex<usize>);
 
 impl Budget {
+    /// Returns how many bytes are taken.
+    pub fn used(&self) -> usize {
+        *self.0.lock()
+    }
+
     /// Counts `more` in place of `less` for a cluster that then has `own`, if that is at most what is left for others.
     fn take(&self, less: usize, more: usize, own: usize) -> bool {
         let mut used = self.0.lock();
@@ -32,7 +37,7 @@ impl Budget {
 
 /// Counts the cached objects of a workload cluster.
 #[derive(Default)]
-pub(crate) struct Quota {
+pub struct Quota {
     budget: Arc<Budget>,
     sizes: Mutex<Sizes>,
 }
@@ -47,7 +52,7 @@ struct Sizes {
 
 /// The answer to the question whether an object may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Admitted {
+pub enum Admitted {
     /// It is counted.
     Yes,
     /// There is no room for it.
@@ -106,49 +111,5 @@ impl Quota {
 impl Drop for Quota {
     fn drop(&mut self) {
         self.budget.give_back(self.sizes.lock().total);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Admitted::{No, NoAgain, Yes};
-    use super::*;
-
-    const HALF: usize = CLUSTERS_TOGETHER_BYTES / 2;
-
-    #[test]
-    fn what_is_above_the_limit_is_not_kept() {
-        let quota = Quota::default();
-        assert_eq!(quota.admit("Node", "a", HALF - 10), Yes, "below");
-        assert_eq!(quota.admit("Pod", "a", 10), Yes, "at the limit");
-        assert_eq!(quota.admit("Pod", "b", 1), No, "above");
-        assert_eq!(quota.admit("Pod", "a", 11), NoAgain, "a change counts, too");
-        assert_eq!(quota.admit("Node", "a", 5), Yes, "an object may become smaller");
-        assert_eq!(quota.admit("Pod", "b", 1), Yes);
-        quota.forget("Node", "a");
-        quota.retain("Pod", |name| name == "b");
-        assert_eq!(quota.admit("Node", "c", HALF - 1), Yes, "only b is left");
-        assert_eq!(quota.admit("Node", "d", 1), NoAgain);
-    }
-
-    #[test]
-    fn clusters_together_have_one_budget_and_leave_room_for_another() {
-        const STEP: usize = 1 << 20;
-        let budget = Arc::<Budget>::default();
-        let hostile: Vec<Quota> = (0..9).map(|_| Quota::of(&budget)).collect();
-        for quota in &hostile {
-            for number in 0.. {
-                if quota.admit("Pod", &number.to_string(), STEP) != Yes {
-                    break;
-                }
-            }
-        }
-        assert!(*budget.0.lock() <= CLUSTERS_TOGETHER_BYTES);
-        let honest = Quota::of(&budget);
-        assert_eq!(honest.admit("Node", "a", 200_000), Yes, "what one leaves is for the next ones");
-        let left = *budget.0.lock();
-        drop(hostile);
-        assert!(*budget.0.lock() < left, "a cluster that is gone takes nothing");
-        assert_eq!(*budget.0.lock(), 200_000);
     }
 }

@@ -12,13 +12,13 @@ use serde::ser::{self, Serialize, Serializer};
 /// What a cache keeps besides the object: its name, the entries of indexes and of the quota, and pointers.
 const BESIDES: usize = 1024;
 /// A list grows by doubling, and a sorted map fills its nodes at least half.
-const SLACK: usize = 2;
+pub const SLACK: usize = 2;
 /// Sizes up to this one are rounded up to a multiple of [`GRAIN`] by the allocator, larger ones by up to an eighth.
 const SMALL: usize = 128;
 const GRAIN: usize = 16;
 
 /// The sizes of the structures that the lists of Nodes and Pods have many of, by name.
-const STRUCTURES: &[(&str, usize)] = &[
+pub const STRUCTURES: &[(&str, usize)] = &[
     ("Container", size_of::<Container>()),
     ("ContainerImage", size_of::<ContainerImage>()),
     ("ContainerPort", size_of::<ContainerPort>()),
@@ -37,7 +37,7 @@ const STRUCTURES: &[(&str, usize)] = &[
 const STRUCTURE: usize = 512;
 
 /// Returns about how many bytes of memory `object` takes.
-pub(crate) fn resident<T: Serialize>(object: &T) -> usize {
+pub fn resident<T: Serialize>(object: &T) -> usize {
     let mut bytes = BESIDES + size_of::<T>();
     // Nothing in this serializer fails, and an object that cannot be written cannot have been read.
     object.serialize(Count { bytes: &mut bytes, is_element: false }).unwrap_or_default();
@@ -251,44 +251,3 @@ fields!(
     SerializeStruct::serialize_field(&'static str),
     SerializeStructVariant::serialize_field(&'static str)
 );
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use k8s_openapi::ByteString;
-    use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Secret};
-
-    use super::*;
-
-    fn beyond_text<T: Serialize>(object: &T) -> f64 {
-        resident(object) as f64 / serde_json::to_string(object).unwrap().len() as f64
-    }
-
-    #[test]
-    fn sizes_are_found_by_the_names_of_structures() {
-        let one = |container: Container| Pod {
-            spec: Some(PodSpec { containers: vec![container], ..PodSpec::default() }),
-            ..Pod::default()
-        };
-        let none = Pod { spec: Some(PodSpec::default()), ..Pod::default() };
-        let container = resident(&one(Container::default())) - resident(&none);
-        assert_eq!(container, SLACK * size_of::<Container>());
-        let names = ["Container", "ContainerStatus", "NodeCondition", "Volume"];
-        assert!(names.iter().all(|name| STRUCTURES.iter().any(|(known, _)| known == name)));
-    }
-
-    #[test]
-    fn what_is_small_as_text_counts_as_what_it_takes() {
-        let empty = |number: usize| (format!("{number:05}"), ByteString(Vec::new()));
-        let keys = Secret { data: Some((0..90_000).map(empty).collect()), ..Secret::default() };
-        assert!(resident(&keys) >= 90_000 * (2 * 24 + 8), "{}", resident(&keys));
-        let long = BTreeMap::from([("a".to_owned(), ByteString(vec![b'a'; 1_000_000]))]);
-        let long = Secret { data: Some(long), ..Secret::default() };
-        assert!((1.0..1.6).contains(&beyond_text(&long)), "{}", beyond_text(&long));
-        let containers = vec![Container::default(); 1000];
-        let spec = PodSpec { containers, ..PodSpec::default() };
-        let pod = Pod { spec: Some(spec), ..Pod::default() };
-        assert!(resident(&pod) >= 1000 * size_of::<Container>(), "{}", resident(&pod));
-    }
-}

@@ -44,7 +44,7 @@ impl Scope {
 
     /// Returns the scope without the objects of a kind that no controller reads.
     #[must_use]
-    pub(crate) fn without_unread<K: Kind>(self, dynamic: &K::DynamicType) -> Self {
+    pub fn without_unread<K: Kind>(self, dynamic: &K::DynamicType) -> Self {
         if K::kind(dynamic) == "Secret" && K::group(dynamic).is_empty() {
             return self.fields(UNREAD_SECRETS);
         }
@@ -52,18 +52,19 @@ impl Scope {
     }
 
     /// Returns the text that identifies the scope among the caches of a kind.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         let part = |text: &Option<String>| text.clone().unwrap_or_default();
         format!("{} {} {}", part(&self.namespace), part(&self.labels), part(&self.fields))
     }
 
     /// Returns the path of the collection of `K` in this scope.
-    pub(crate) fn path<K: Kind>(&self, dynamic: &K::DynamicType) -> String {
+    pub fn path<K: Kind>(&self, dynamic: &K::DynamicType) -> String {
         let namespace = self.namespace.as_deref().filter(|_| has_namespaces::<K>());
         K::url_path(dynamic, namespace)
     }
 
-    pub(crate) fn list_parameters(&self) -> ListParams {
+    /// Returns the parameters of a list in this scope.
+    pub fn list_parameters(&self) -> ListParams {
         ListParams {
             label_selector: self.labels.clone(),
             field_selector: self.fields.clone(),
@@ -71,7 +72,8 @@ impl Scope {
         }
     }
 
-    pub(crate) fn watch_parameters(&self, timeout: Option<u32>) -> WatchParams {
+    /// Returns the parameters of a watch in this scope, which ends after `timeout` seconds.
+    pub fn watch_parameters(&self, timeout: Option<u32>) -> WatchParams {
         WatchParams {
             label_selector: self.labels.clone(),
             field_selector: self.fields.clone(),
@@ -86,49 +88,4 @@ impl Scope {
 /// it of all kinds that a provider adds.
 fn has_namespaces<K: Kind>() -> bool {
     std::any::type_name::<K::Scope>() != std::any::type_name::<kube::core::ClusterResourceScope>()
-}
-
-#[cfg(test)]
-mod tests {
-    use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Secret};
-    use kube::api::DynamicObject;
-    use kube::core::{ApiResource, PartialObjectMeta};
-
-    use super::*;
-
-    #[test]
-    fn a_namespace_is_only_for_kinds_that_have_one() {
-        let scope = Scope::namespace("kube-system");
-        assert_eq!(scope.path::<Pod>(&()), "/api/v1/namespaces/kube-system/pods");
-        assert_eq!(scope.path::<Node>(&()), "/api/v1/nodes");
-        assert_eq!(scope.path::<PartialObjectMeta<Node>>(&()), "/api/v1/nodes");
-        assert_eq!(Scope::default().path::<Pod>(&()), "/api/v1/pods");
-        let resource = ApiResource::erase::<Pod>(&());
-        assert_eq!(scope.path::<DynamicObject>(&resource), "/api/v1/namespaces/kube-system/pods");
-    }
-
-    #[test]
-    fn secrets_that_no_controller_reads_are_left_out() {
-        let scope = Scope::namespace("default");
-        let secrets = scope.clone().without_unread::<Secret>(&());
-        assert_eq!(
-            secrets.watch_parameters(None).field_selector.as_deref(),
-            Some("type!=helm.sh/release.v1")
-        );
-        assert_eq!(secrets.namespace, scope.namespace);
-        assert_eq!(scope.clone().without_unread::<ConfigMap>(&()), scope);
-    }
-
-    #[test]
-    fn selectors_reach_lists_and_watches() {
-        let scope = Scope::namespace("kube-system").labels("tier=control-plane").fields("spec.nodeName=a");
-        let (list, watch) = (scope.list_parameters(), scope.watch_parameters(Some(5)));
-        assert_eq!(
-            (list.label_selector.as_deref(), list.field_selector.as_deref()),
-            (Some("tier=control-plane"), Some("spec.nodeName=a"))
-        );
-        assert_eq!((watch.label_selector, watch.field_selector), (list.label_selector, list.field_selector));
-        assert_eq!((watch.timeout, watch.bookmarks), (Some(5), true));
-        assert_ne!(scope.key(), Scope::namespace("kube-system").key());
-    }
 }

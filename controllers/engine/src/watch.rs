@@ -23,16 +23,16 @@ use crate::quota::{Admitted, Quota};
 use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
-const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
+pub const WATCH_TIMEOUT: Duration = Duration::from_secs(290);
 /// A watch that is silent for longer than the server keeps it open has a dead connection.
 const SILENCE: Duration = Duration::from_secs(300);
 /// When a watch ends, and the last list is older than this, the objects are listed again. An event that was lost is made good then, within
 /// the interval of the resync.
-const LIST_INTERVAL: Duration = Duration::from_secs(9 * 60);
+pub const LIST_INTERVAL: Duration = Duration::from_secs(9 * 60);
 /// Number of objects in a page of a list of a workload cluster. The management cluster is asked for all at once.
 const REMOTE_PAGE: u32 = 500;
 /// Number of pages of a list.
-const REMOTE_PAGES: usize = 100;
+pub const REMOTE_PAGES: usize = 100;
 /// Larger objects are decoded where this does not delay other tasks. Size of the text in bytes.
 const ASIDE_FROM_BYTES: usize = 128 << 10;
 const BACK_OFF_BASE: Duration = Duration::from_millis(50);
@@ -46,11 +46,17 @@ struct List {
     items: Option<Vec<Box<RawValue>>>,
 }
 
-pub(crate) struct Watcher {
+/// Keeps the objects of a kind current.
+pub struct Watcher {
+    /// The client of the cluster.
     pub client: Client,
+    /// What is watched.
     pub resource: Watched,
+    /// The part of it that is watched.
     pub scope: Scope,
+    /// Where the objects are kept.
     pub contents: Arc<Contents>,
+    /// The time.
     pub clock: Clock,
     /// What may be kept of a workload cluster; `None` for the management cluster. A workload cluster may disappear at any time, so its
     /// failures are logged at debug level only.
@@ -58,7 +64,7 @@ pub(crate) struct Watcher {
 }
 
 /// What is watched, and how its objects are decoded.
-pub(crate) struct Watched {
+pub struct Watched {
     kind: String,
     plural: String,
     path: String,
@@ -67,6 +73,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
+    /// Returns the objects of kind `K` in a scope.
     pub fn new<K: Kind>(dynamic: &K::DynamicType, scope: &Scope) -> Self {
         Self {
             kind: K::kind(dynamic).into_owned(),
@@ -128,7 +135,11 @@ impl Watcher {
         }
     }
 
-    async fn list(&self) -> Result<String> {
+    /// Reads all objects, and returns the version of the list.
+    ///
+    /// # Errors
+    /// The server does not answer, refuses, or its list has no end.
+    pub async fn list(&self) -> Result<String> {
         let mut parameters = self.scope.list_parameters();
         parameters.limit = self.quota.is_some().then_some(REMOTE_PAGE);
         let (mut objects, mut kept) = (Vec::new(), BTreeSet::new());
@@ -190,7 +201,7 @@ impl Watcher {
     ///
     /// # Errors
     /// The object's name, if it has one.
-    fn decode(&self, text: &str) -> std::result::Result<Stored, Option<NamespacedName>> {
+    pub fn decode(&self, text: &str) -> std::result::Result<Stored, Option<NamespacedName>> {
         let text = without_managed_fields(text);
         let key = Identity::read(&text).map(|identity| identity.key());
         // Before it is decoded, because the decoded object would be as large as it may be.
@@ -299,6 +310,3 @@ impl Watcher {
         self.contents.has(&identity.key(), &identity.uid, &identity.resource_version)
     }
 }
-
-#[cfg(test)]
-mod tests;

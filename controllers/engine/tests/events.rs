@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::events::{MAX_NAME, event_name};
 use engine::limits::{EVENT_BURST, EVENT_INTERVAL, EVENT_OBJECTS, EVENTS_QUEUED};
 use engine::{Manager, Settings};
 use http::Response;
@@ -125,4 +126,17 @@ async fn events_for_a_server_that_does_not_answer_are_dropped_at_a_limit() {
     recorder.normal(&object("last"), &(), "Done", "done");
     assert_eq!(reached(&manager, "events_queued").as_deref(), Some("1"));
     manager.stop().await;
+}
+
+#[test]
+fn names_of_events_fit() {
+    let time = 0x18a9_0000_0000_0000;
+    assert_eq!(event_name("cp", time), "cp.18a9000000000000");
+    for (object, kept) in
+        [("a".repeat(236), 236), ("a".repeat(253), 236), (format!("{}-b", "a".repeat(235)), 235)]
+    {
+        let name = event_name(&object, time);
+        assert!(name.len() <= MAX_NAME);
+        assert_eq!(name, format!("{}.18a9000000000000", "a".repeat(kept)));
+    }
 }

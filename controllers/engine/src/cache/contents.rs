@@ -14,7 +14,7 @@ use crate::object::{Kind, NamespacedName, uid_of, version_of};
 use crate::resident::resident;
 
 /// An object of any kind.
-pub(crate) trait Object: Any + Send + Sync {
+pub trait Object: Any + Send + Sync {
     /// Returns the object's metadata, or of a packed object those that a cache needs.
     fn metadata(&self) -> &ObjectMeta;
 
@@ -40,13 +40,13 @@ impl<K: Kind> Object for K {
 }
 
 /// An object in a cache.
-pub(crate) type Stored = Arc<dyn Object>;
+pub type Stored = Arc<dyn Object>;
 
 type Subscriber = Arc<dyn Fn(&Change<dyn Object>) + Send + Sync>;
 type IndexFunction = Box<dyn Fn(&dyn Object) -> Vec<String> + Send + Sync>;
 
 /// The objects of one kind, see [`super::Cache`].
-pub(crate) struct Contents {
+pub struct Contents {
     state: RwLock<State>,
     subscribers: RwLock<Vec<Subscriber>>,
     /// Set by the first list. Those who wait are woken in the order in which they came, so that a simulation is the same in each run; `tokio::sync::watch`
@@ -173,10 +173,12 @@ impl Index {
 }
 
 impl Contents {
+    /// Returns the object with this name, or `None`.
     pub fn get(&self, key: &NamespacedName) -> Option<Stored> {
         self.state.read().objects.get(key).cloned()
     }
 
+    /// Returns every object, in order of namespace and name.
     pub fn all(&self) -> Vec<Stored> {
         self.state.read().objects.values().cloned().collect()
     }
@@ -186,6 +188,7 @@ impl Contents {
         self.state.read().objects.keys().cloned().collect()
     }
 
+    /// Returns every object of a namespace, in order of name.
     pub fn in_namespace(&self, namespace: &str) -> Vec<Stored> {
         let from = NamespacedName::new(namespace, "");
         let state = self.state.read();
@@ -193,14 +196,17 @@ impl Contents {
         all.map(|(_, object)| object.clone()).collect()
     }
 
+    /// Returns the objects with an owner reference to `uid`.
     pub fn by_owner(&self, uid: &str) -> Vec<Stored> {
         self.by_index(BY_OWNER, uid)
     }
 
+    /// Returns the objects in the cluster's namespace whose cluster-name label names `cluster`.
     pub fn by_cluster(&self, cluster: &NamespacedName) -> Vec<Stored> {
         self.by_index(BY_CLUSTER, &format!("{}/{}", cluster.namespace, cluster.name))
     }
 
+    /// Returns the objects for which the index function of `name` returned `value`.
     pub fn by_index(&self, name: &str, value: &str) -> Vec<Stored> {
         let state = self.state.read();
         let keys =
@@ -208,10 +214,12 @@ impl Contents {
         keys.into_iter().flatten().filter_map(|key| state.objects.get(key).cloned()).collect()
     }
 
+    /// Adds an index; a second index of the same name is ignored.
     pub fn index(&self, name: &'static str, values: IndexFunction) {
         self.state.write().index(name, values);
     }
 
+    /// Calls `listener` for each change from now on, and once for each object that is already here.
     pub fn subscribe(&self, listener: Subscriber) {
         self.subscribers.write().push(listener.clone());
         for object in self.all() {

@@ -1,6 +1,6 @@
 //! The patch helper: sends only the difference between an object as it was read and the wanted object.
 
-mod difference;
+pub mod difference;
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const CONFLICT_RETRIES: usize = 5;
 
 /// Applies `changed` to the conditions of `latest`. A change wins if its type is in `owned` or if the
 /// condition did not change since `read`.
-fn merge_conditions(
+pub fn merge_conditions(
     read: &[Value],
     latest: &[Value],
     changed: &[(String, Option<Value>)],
@@ -165,28 +165,5 @@ impl<K: Kind> Objects<K> {
             }
         }
         Ok(latest)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::difference::changed_conditions;
-    use super::*;
-
-    #[test]
-    fn conditions_merge_by_type() {
-        let condition = |kind: &str, status: &str| json!({"type": kind, "status": status});
-        let read = [condition("Ready", "False"), condition("Gate", "False"), condition("Old", "True")];
-        let wanted = [condition("Ready", "True"), condition("Gate", "True")];
-        let latest = [
-            condition("Ready", "Unknown"),
-            condition("Gate", "Unknown"),
-            condition("New", "True"),
-            condition("Old", "True"),
-        ];
-        let changed = changed_conditions(&read, &wanted);
-        let merged = merge_conditions(&read, &latest, &changed, &["Ready"]);
-        let expected = [condition("Ready", "True"), condition("Gate", "Unknown"), condition("New", "True")];
-        assert_eq!(merged, expected, "owned wins, others keep the latest, removed goes");
     }
 }

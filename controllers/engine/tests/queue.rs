@@ -1,4 +1,10 @@
-use super::*;
+//! Tests of `engine::queue`.
+
+use std::time::Duration;
+
+use engine::queue::{BACK_OFF_BASE, Cause, Load, QueueMetrics, SPACING};
+use engine::{Queue, Request};
+use machinery::clock::Clock;
 
 fn request(name: &str) -> Request {
     Request::new("default", name)
@@ -33,7 +39,8 @@ async fn the_cause_is_the_first_event_since_the_reconcile_began() {
 
 #[tokio::test(start_paused = true)]
 async fn each_object_once_and_never_twice_at_a_time() {
-    let queue = Queue::new(Clock::system(), QueueMetrics::default());
+    let metrics = QueueMetrics::default();
+    let queue = Queue::new(Clock::system(), metrics.clone());
     queue.add(request("a"), event());
     queue.add(request("a"), event());
     queue.add(request("b"), event());
@@ -44,7 +51,7 @@ async fn each_object_once_and_never_twice_at_a_time() {
     tokio::time::advance(Duration::from_secs(3)).await;
     let expected = Load { waiting: 0, unfinished: Duration::from_secs(6), longest: Duration::from_secs(3) };
     assert_eq!(queue.load(), expected);
-    assert_eq!(queue.metrics.adds.get(), 3);
+    assert_eq!(metrics.adds.get(), 3);
     queue.done(&request("a"));
     assert_eq!(queue.next().await.0, request("a"));
 }
@@ -126,8 +133,7 @@ async fn without_a_burst_an_event_is_answered_at_once_and_starts_are_forgotten()
         assert_eq!(clock.monotonic(), begin, "{name}");
         tokio::time::advance(SPACING).await;
     }
-    let state = queue.state.lock();
-    assert_eq!((state.started.len(), state.starts.len()), (1, 1), "the last one");
+    assert_eq!(queue.spaced(), 1, "the last one");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,16 +1,21 @@
 //! Lists of a workload cluster, whose server is a function.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use engine::Scope;
+use engine::cache::contents::Contents;
+use engine::limits::{CLUSTERS_TOGETHER_BYTES, OBJECT_PARTS};
+use engine::quota::{Admitted, Budget, Quota};
+use engine::watch::{LIST_INTERVAL, REMOTE_PAGES, WATCH_TIMEOUT, Watched, Watcher};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::Client;
 use kube::client::Body;
+use machinery::clock::Clock;
 use serde_json::json;
-
-use super::*;
-use crate::limits::{CLUSTERS_TOGETHER_BYTES, OBJECT_PARTS};
-use crate::quota::Budget;
 
 /// Returns a watcher of a server that has this many pages with one object each, and the number of requests.
 fn watcher(pages: usize, quota: Arc<Quota>) -> (Watcher, Arc<AtomicUsize>) {
@@ -96,7 +101,7 @@ async fn a_lost_event_is_made_good_by_the_next_list() {
         clock: Clock::system(),
         quota: None,
     };
-    let version = || contents.all().first().map(|object| crate::object::version_of(object.metadata()));
+    let version = || contents.all().first().map(|object| engine::object::version_of(object.metadata()));
     let running = tokio::spawn(watcher.run());
     tokio::time::sleep(LIST_INTERVAL - Duration::from_secs(1)).await;
     assert_eq!(version(), Some(5), "the watch is resumed without a list");
