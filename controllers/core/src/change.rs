@@ -1,41 +1,11 @@
 //! Building blocks of the plans of all controllers.
 
 use engine::conditions::TRUE;
-use engine::events::Recorder;
-use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects, owners};
+use engine::{Error, External, ExternalObject, Kind, Membership, NamespacedName, Objects, Step, owners};
 use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use schemas::meta::{Condition, ContractVersionedObjectReference};
-
-/// An event to record about the reconciled object.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
-    /// Whether the event is a warning rather than a normal event.
-    pub warning: bool,
-    /// Reason, for example `InfrastructureReady`.
-    pub reason: &'static str,
-    /// Message for people.
-    pub message: String,
-}
-
-impl Event {
-    /// Creates a normal event.
-    pub fn normal(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { warning: false, reason, message: message.into() }
-    }
-
-    /// Creates a warning event.
-    pub fn warning(reason: &'static str, message: impl Into<String>) -> Self {
-        Self { warning: true, reason, message: message.into() }
-    }
-
-    /// Records the event on `object`.
-    pub fn record<K: Kind<DynamicType = ()>>(self, recorder: &Recorder, object: &K) {
-        let send = if self.warning { Recorder::warning } else { Recorder::normal };
-        send(recorder, object, &(), self.reason, self.message);
-    }
-}
 
 /// A provider's object together with its wanted state.
 #[derive(Debug, Clone)]
@@ -44,6 +14,13 @@ pub struct ExternalChange {
     pub read: ExternalObject,
     /// The wanted object.
     pub wanted: DynamicObject,
+}
+
+impl ExternalChange {
+    /// Returns the step that writes the change.
+    pub fn step<S>(self) -> Step<S> {
+        Step::patch(&self.read, self.wanted)
+    }
 }
 
 /// The result of resolving a reference to a provider's object.

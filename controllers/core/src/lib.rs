@@ -1,7 +1,7 @@
 //! The controllers of Cluster, Machine, MachineSet, MachineDeployment, MachineHealthCheck and MachinePool, and the CRD migrator.
 //!
 //! Each controller of a kind runs in the frame of [`engine::planned`]: `observe` reads what the rules depend on, `plan` holds them and is pure,
-//! `apply` carries out the plan.
+//! and `apply` carries out the plan, unless it is a list of [`engine::steps`].
 
 mod amount;
 mod change;
@@ -16,7 +16,7 @@ pub mod machine_set;
 mod nodes;
 mod scaling;
 
-pub use change::{Event, Reference, report};
+pub use change::{Reference, report};
 use std::sync::Arc;
 
 use engine::in_place::{NoUpdater, SharedUpdater};

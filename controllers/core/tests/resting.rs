@@ -12,6 +12,7 @@ use cluster_core::{Reference, cluster, machine, machine_deployment, machine_heal
 use engine::names::CONTROL_PLANE;
 use engine::object::{label, uid};
 use engine::patch::{Difference, difference};
+use engine::steps::Apply;
 use engine::{Action, ExternalObject, Health, owners};
 use k8s_openapi::api::core::v1::Node;
 use kube::core::ApiResource;
@@ -215,11 +216,11 @@ fn machine_sets() {
                 set,
             };
             let plan = machine_set::plan(&observed);
-            assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.delete.is_empty(), "{plan:?}");
-            assert!(plan.remediate.is_empty(), "{plan:?}");
-            check(&snapshot, &observed.set.metadata.name, observed.set.as_ref(), &plan.set);
-            for (machine, wanted) in &plan.sync {
-                contains(machine.as_ref(), wanted);
+            assert!(plan.errors.is_empty(), "{plan:?}");
+            assert!(plan.steps.texts().iter().all(|step| step.starts_with("apply Machine ")), "{plan:?}");
+            check(&snapshot, &observed.set.metadata.name, observed.set.as_ref(), &plan.wanted);
+            for Apply { read, wanted, .. } in plan.steps.of::<Apply<Machine>>() {
+                contains(read.as_deref().unwrap(), wanted);
             }
         }
     }
@@ -245,10 +246,11 @@ fn machine_deployments() {
             deployment,
         };
         let plan = machine_deployment::plan(&observed);
-        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.delete.is_empty(), "{plan:?}");
-        check(&snapshot, &observed.deployment.metadata.name, observed.deployment.as_ref(), &plan.deployment);
-        for (set, wanted) in &plan.sets {
-            contains(set.as_ref().unwrap().as_ref(), wanted);
+        assert!(plan.errors.is_empty(), "{plan:?}");
+        assert!(plan.steps.texts().iter().all(|step| step.starts_with("apply MachineSet ")), "{plan:?}");
+        check(&snapshot, &observed.deployment.metadata.name, observed.deployment.as_ref(), &plan.wanted);
+        for Apply { read, wanted, .. } in plan.steps.of::<Apply<MachineSet>>() {
+            contains(read.as_deref().unwrap(), wanted);
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cluster_core::Reference;
 use cluster_core::machine_set::{Observed, Plan, plan};
 use engine::ExternalObject;
+use engine::steps::{Delete, Patch};
 use kube::core::ApiResource;
 use schemas::cluster::Machine;
 use schemas::{FromJson, HasConditions};
@@ -77,14 +78,16 @@ fn outcome(plan: &Plan) -> Vec<String> {
     let reason = |machine: &Machine| {
         machine.condition("OwnerRemediated").map_or("-".to_owned(), |condition| condition.reason.clone())
     };
-    let steps = plan.remediate.iter().map(|step| {
-        let name = step.wanted.metadata.name.clone().unwrap();
-        assert_eq!(step.deletes, reason(&step.wanted) == "MachineDeleting", "{name}");
-        format!("{name} {}", reason(&step.wanted))
-    });
-    let deleted =
-        plan.delete.iter().map(|machine| format!("{} deleted", machine.metadata.name.clone().unwrap()));
-    steps.chain(deleted).collect()
+    let name = |machine: &Machine| machine.metadata.name.clone().unwrap();
+    let deleted: Vec<String> = plan.steps.of::<Delete<Machine>>().map(|delete| name(&delete.read)).collect();
+    let marked = plan.steps.of::<Patch<Machine>>().filter(|patch| patch.wanted.status != patch.read.status);
+    let marked: Vec<(String, String)> = marked.map(|it| (name(&it.wanted), reason(&it.wanted))).collect();
+    let others = deleted.iter().filter(|name| !marked.iter().any(|(marked, _)| marked == *name));
+    for (name, reason) in &marked {
+        assert_eq!(deleted.contains(name), reason == "MachineDeleting", "{name}");
+    }
+    let marked = marked.iter().map(|(name, reason)| format!("{name} {reason}"));
+    marked.chain(others.map(|name| format!("{name} deleted"))).collect()
 }
 
 #[test]
@@ -151,12 +154,16 @@ fn which_machines_are_replaced_and_in_which_order() {
     }
 }
 
+fn marked(plan: &Plan) -> &Machine {
+    &plan.steps.of::<Patch<Machine>>().next().unwrap().wanted
+}
+
 #[test]
 fn what_a_machine_says_while_it_waits() {
     let message = |observed: &Observed| {
         let plan = plan(observed);
-        let condition = plan.remediate[0].wanted.condition("OwnerRemediated").unwrap().clone();
-        assert!(!plan.remediate[0].deletes);
+        assert_eq!(plan.steps.of::<Delete<Machine>>().count(), 0);
+        let condition = marked(&plan).condition("OwnerRemediated").unwrap().clone();
         (condition.reason, condition.message)
     };
     let many = observed(1, json!("0%"), vec![sick("a", 1)]);
@@ -199,8 +206,8 @@ fn what_a_machine_says_while_it_waits() {
 fn a_machine_that_waits_is_not_written_again() {
     let mut observed = observed(1, json!(0), vec![sick("a", 1)]);
     let first = plan(&observed);
-    observed.machines = vec![Arc::new(first.remediate[0].wanted.clone())];
-    assert!(plan(&observed).remediate.is_empty());
+    observed.machines = vec![Arc::new(marked(&first).clone())];
+    assert_eq!(plan(&observed).steps.texts(), ["apply Machine default/a"]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Recorder {
         reason: &str,
         message: impl Into<String>,
     ) {
-        self.send(object, dynamic, "Normal", reason, message.into());
+        self.send(Self::reference(object, dynamic), "Normal", reason, message.into());
     }
 
     /// Records a `Warning` event.
@@ -97,27 +97,25 @@ impl Recorder {
         reason: &str,
         message: impl Into<String>,
     ) {
-        self.send(object, dynamic, "Warning", reason, message.into());
+        self.send(Self::reference(object, dynamic), "Warning", reason, message.into());
     }
 
-    fn send<K: Kind>(
-        &self,
-        object: &K,
-        dynamic: &K::DynamicType,
-        type_: &str,
-        reason: &str,
-        message: String,
-    ) {
+    /// Returns what an event says of the object that it is about.
+    pub(crate) fn reference<K: Kind>(object: &K, dynamic: &K::DynamicType) -> ObjectReference {
+        let resource_version = object.meta().resource_version.clone();
+        ObjectReference { resource_version, ..object.object_ref(dynamic) }
+    }
+
+    /// Records an event about the object `involved`.
+    pub(crate) fn send(&self, involved: ObjectReference, type_: &str, reason: &str, message: String) {
         let Some(sender) = &self.sender else { return };
         let now = self.clock.now();
-        let involved = object.object_ref(dynamic);
         if !self.bursts.lock().allow(&counted_with(&involved, reason), now) {
             self.reached.reached("event_burst");
             return;
         }
-        let meta = object.meta();
-        let name = meta.name.clone().unwrap_or_default();
-        let namespace = meta.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        let name = involved.name.clone().unwrap_or_default();
+        let namespace = involved.namespace.clone().unwrap_or_else(|| "default".to_owned());
         // Event names contain a time in nanoseconds, as in client-go; two events at the same time still need
         // different names.
         let nanoseconds = {
@@ -131,7 +129,7 @@ impl Recorder {
                 namespace: Some(namespace),
                 ..ObjectMeta::default()
             },
-            involved_object: ObjectReference { resource_version: meta.resource_version.clone(), ..involved },
+            involved_object: involved,
             type_: Some(type_.to_owned()),
             reason: Some(reason.to_owned()),
             message: Some(message),

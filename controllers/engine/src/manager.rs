@@ -156,6 +156,11 @@ impl Manager {
         self.0.caches.objects(resource)
     }
 
+    /// Returns the handle on a kind, known when the program is compiled or not.
+    pub(crate) fn objects_of<K: Kind>(&self, kind: &K::DynamicType) -> Objects<K> {
+        self.0.caches.objects(kind)
+    }
+
     /// Creates the caches of a workload cluster; they end with its connection or with the manager.
     pub(crate) fn caches_of(&self, client: Client) -> Caches {
         let shutdown = self.shutdown_token().child_token();

@@ -28,6 +28,13 @@ struct ControllerLabels {
     controller: &'static str,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabels {
+    controller: &'static str,
+    step: &'static str,
+    outcome: &'static str,
+}
+
 /// Labels of a queue. Both labels are the name of the controller, because dashboards use either of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct QueueLabels {
@@ -57,6 +64,7 @@ pub struct Metrics {
     waited: Durations<QueueLabels>,
     worked: Durations<QueueLabels>,
     queues: Queues,
+    steps: Family<StepLabels, Counter>,
 }
 
 impl Metrics {
@@ -80,6 +88,7 @@ impl Metrics {
             waited: Family::new_with_constructor(queue_seconds),
             worked: Family::new_with_constructor(queue_seconds),
             queues: Queues::default(),
+            steps: Family::default(),
         };
         let help = "Reconciles by controller and result";
         registry.register("controller_runtime_reconcile", help, metrics.reconciles.clone());
@@ -101,6 +110,8 @@ impl Metrics {
         let help = "Seconds that an object is worked on";
         registry.register("workqueue_work_duration_seconds", help, metrics.worked.clone());
         registry.register_collector(Box::new(metrics.queues.clone()));
+        let help = "Steps of plans by controller, step and outcome";
+        registry.register("firstlight_controller_steps", help, metrics.steps.clone());
         metrics
     }
 
@@ -112,6 +123,16 @@ impl Metrics {
     /// Returns the number of reconciles of `controller` that panicked.
     pub fn panics(&self, controller: &'static str) -> u64 {
         self.panics.get_or_create(&ControllerLabels { controller }).get()
+    }
+
+    /// Returns the number of steps of `controller` that ended so: `changed`, `unchanged`, `failed` or `skipped`.
+    pub fn steps(&self, controller: &'static str, step: &'static str, outcome: &'static str) -> u64 {
+        self.steps.get_or_create(&StepLabels { controller, step, outcome }).get()
+    }
+
+    /// Counts a step of a plan.
+    pub(crate) fn step(&self, controller: &'static str, step: &'static str, outcome: &'static str) {
+        self.steps.get_or_create(&StepLabels { controller, step, outcome }).inc();
     }
 
     /// Returns the metrics that the queue of `controller` updates.

@@ -23,6 +23,7 @@ mod quota;
 mod resident;
 mod scope;
 mod selector;
+mod steps;
 mod support;
 mod v1beta1;
 mod versions;

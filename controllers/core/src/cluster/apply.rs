@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use engine::steps::Event;
 use engine::{Action, Error, Kind, Objects, Outcome, Result};
 use schemas::cluster::Cluster;
 use schemas::deletion_grace::ANNOTATION;
@@ -9,7 +10,7 @@ use schemas::deletion_grace::ANNOTATION;
 use super::kubeconfig;
 use super::observe::{ClusterController, Observed};
 use super::plan::Plan;
-use crate::change::{Event, apply_external};
+use crate::change::apply_external;
 
 impl ClusterController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps after it.

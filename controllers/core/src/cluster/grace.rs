@@ -7,6 +7,7 @@
 use chrono::{DateTime, Utc};
 use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::object::is_deleting;
+use engine::steps::Event;
 use engine::{Action, conditions, deletion_grace};
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
@@ -15,7 +16,7 @@ use schemas::deletion_grace::ANNOTATION;
 use super::deletion::Step;
 use super::observe::Observed;
 use super::plan::Plan;
-use crate::change::{Event, Reference};
+use crate::change::Reference;
 
 /// Returns the step of a deletion that can still be undone; `None` if the Cluster's objects can be deleted.
 pub(super) fn plan(plan: &mut Plan, observed: &Observed) -> Option<Step> {

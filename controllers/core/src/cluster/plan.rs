@@ -3,6 +3,7 @@
 use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
+use engine::steps::Event;
 use engine::{Action, ExternalObject, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ApiResource;
@@ -14,7 +15,7 @@ use super::deletion::{self, Deletions};
 use super::observe::Observed;
 use super::progress::{endpoint, has_endpoint, is_control_plane_initialized, is_infrastructure_provisioned};
 use super::{counters, grace, status, v1beta1};
-use crate::change::{Event, ExternalChange, Reference};
+use crate::change::{ExternalChange, Reference};
 use crate::contract;
 
 /// The finalizer of Clusters.

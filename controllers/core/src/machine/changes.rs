@@ -1,11 +1,12 @@
 //! The result of the rules: the changes that a Machine needs, and the progress of its deletion.
 
+use engine::steps::Event;
 use engine::{Action, ExternalObject};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Machine, MachineInitializationStatus};
 
 use super::drain::Eviction;
-use crate::change::{Event, ExternalChange};
+use crate::change::ExternalChange;
 
 /// The changes that a Machine needs.
 #[derive(Debug, Default)]

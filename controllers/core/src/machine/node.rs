@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use engine::object::{annotation, is_deleting, label};
 use engine::owners;
+use engine::steps::Event;
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Machine, MachineNodeReference};
 
 use super::changes::Plan;
 use super::observed::{NodeState, Observed};
 use super::taints;
-use crate::change::{Event, Reference};
+use crate::change::Reference;
 use crate::nodes::{INTERRUPTIBLE, set_owner};
 
 const MACHINE: &str = "cluster.x-k8s.io/machine";

@@ -1,9 +1,8 @@
 //! The MachineDeployment controller.
 
-mod apply;
+pub mod changes;
 mod decision_cache;
 mod decisions;
-pub mod events;
 mod facts;
 mod in_place;
 mod observe;
@@ -25,7 +24,7 @@ use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
     Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
-    NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
+    NamespacedName, Objects, Outcome, Planned, Request, Result, Tools, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
@@ -182,8 +181,8 @@ impl Planned for MachineDeploymentController {
         plan(observed)
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
-        self.execute(observed, plan).await
+    async fn apply(&self, _: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
+        Tools::new(CONTROLLER.name, &self.manager, &self.recorder, &self.applied).perform(plan).await
     }
 
     fn report(deployment: &mut MachineDeployment, errors: &[&Error], _: DateTime<Utc>) {

@@ -13,52 +13,40 @@ use super::in_place::{self, Arrivals};
 use super::observe::{Observed, Updates};
 use super::rollout::{self, Limits, Set};
 use super::sets::{DESIRED_REPLICAS, MAX_REPLICAS};
-use super::{paused, sets, status};
+use super::{changes, paused, sets, status};
 use crate::change::ExternalChange;
 
 /// The finalizer of MachineDeployments.
 pub const FINALIZER: &str = "cluster.x-k8s.io/machinedeployment";
-/// The changes that a MachineDeployment needs.
-#[derive(Debug, Default)]
-pub struct Plan {
-    /// The MachineDeployment with its wanted metadata and status.
-    pub deployment: MachineDeployment,
-    /// Changes of the templates.
-    pub external: Vec<ExternalChange>,
-    /// MachineSets to apply: the current object (`None` for a new one) and the wanted object.
-    pub sets: Vec<(Option<Arc<MachineSet>>, MachineSet)>,
-    /// MachineSets to delete.
-    pub delete: Vec<Arc<MachineSet>>,
-    /// When to reconcile again.
-    pub action: Action,
-    /// Errors that the reconcile returns.
-    pub errors: Vec<String>,
-}
+
+/// What happens to a MachineDeployment and its MachineSets.
+pub type Plan = engine::Plan<MachineDeployment>;
 
 /// Applies all rules of a MachineDeployment. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
-    let mut plan = Plan { deployment: observed.deployment.as_ref().clone(), ..Plan::default() };
-    engine::paused::set(&mut plan.deployment, Some(&observed.cluster), observed.now);
-    owner_and_labels(&mut plan, observed);
+    let mut plan = Plan::of(observed.deployment.as_ref().clone());
+    engine::paused::set(&mut plan.wanted, Some(&observed.cluster), observed.now);
+    owner_and_labels(&mut plan.wanted, observed);
     let split = split(observed);
     if is_deleting(observed.deployment.as_ref()) {
-        plan.delete = observed.sets.iter().filter(|set| !is_deleting(set.as_ref())).cloned().collect();
+        let rest = observed.sets.iter().filter(|set| !is_deleting(set.as_ref()));
+        plan.steps.extend(rest.map(changes::deletion));
     } else {
         templates(&mut plan, observed);
         roll_out(&mut plan, observed, &split);
     }
-    status::set(&mut plan, observed, &split);
+    status::set(&mut plan.wanted, observed, &split);
     if is_deleting(observed.deployment.as_ref()) && observed.sets.is_empty() {
-        engine::finalizer::remove(&mut plan.deployment, FINALIZER);
+        engine::finalizer::remove(&mut plan.wanted, FINALIZER);
     }
     plan
 }
 
-fn owner_and_labels(plan: &mut Plan, observed: &Observed) {
+fn owner_and_labels(wanted: &mut MachineDeployment, observed: &Observed) {
     let name = observed.deployment.spec.cluster_name.clone();
-    plan.deployment.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
+    wanted.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
     if !is_deleting(observed.deployment.as_ref()) {
-        owners::ensure(&mut plan.deployment, owners::reference(observed.cluster.as_ref(), &()));
+        owners::ensure(wanted, owners::reference(observed.cluster.as_ref(), &()));
     }
 }
 
@@ -67,11 +55,14 @@ fn templates(plan: &mut Plan, observed: &Observed) {
     for reference in [&observed.infrastructure, &observed.bootstrap] {
         // If there is no object, the event of its creation triggers the next reconcile.
         match reference.owned_by(&observed.cluster) {
-            Ok(change) => plan.external.extend(change),
+            Ok(change) => plan.steps.extend(change.map(ExternalChange::step)),
             Err(error) => plan.errors.push(error),
         }
     }
 }
+
+/// A MachineSet, `None` for a new one, and its wanted state.
+type Changed = (Option<Arc<MachineSet>>, MachineSet);
 
 fn numbers(set: &MachineSet) -> Set {
     let status = set.status.as_ref();
@@ -116,37 +107,42 @@ fn roll_out(plan: &mut Plan, observed: &Observed, split: &Split) {
         new.intent = new.spec;
         rollout::rolling_update(&limits, &mut new, &mut old, in_place::is_updating(observed));
     }
+    let mut changed: Vec<Changed> = Vec::new();
     let revision = sets::next_revision(split);
     if split.new.is_some() || !is_paused {
         let wanted = sets::wanted(observed, split.new.as_deref(), new.intent, Some(revision), &limits);
         if let Some(value) = wanted.metadata.annotations.as_ref().and_then(|all| all.get(REVISION)) {
-            let annotations = plan.deployment.metadata.annotations.get_or_insert_default();
+            let annotations = plan.wanted.metadata.annotations.get_or_insert_default();
             annotations.insert(REVISION.to_owned(), value.clone());
         }
-        plan.sets.push((split.new.clone(), wanted));
+        changed.push((split.new.clone(), wanted));
     }
     for (set, numbers) in split.old.iter().zip(&old) {
         if is_deleting(set.as_ref()) {
             continue;
         }
         let wanted = sets::wanted(observed, Some(set), numbers.intent, None, &limits);
-        plan.sets.push((Some(set.clone()), wanted));
+        changed.push((Some(set.clone()), wanted));
     }
     if !is_paused && !on_delete {
-        hand_over(plan, observed, &arrivals);
+        hand_over(&mut changed, observed, &arrivals);
     }
     if let Some(after) = rollout_after(observed).filter(|after| *after > observed.now) {
         let left = (after - observed.now).to_std().unwrap_or_default();
         plan.action = plan.action.min(Action::requeue_after(left));
     }
-    if is_complete(&limits, &new, &old) {
-        clean_up(plan, split);
-    }
+    let superfluous = if is_complete(&limits, &new, &old) { superfluous(split) } else { Vec::new() };
+    changed.retain(|(current, _)| {
+        !current.as_ref().is_some_and(|current| superfluous.iter().any(|set| Arc::ptr_eq(set, current)))
+    });
+    let suffix = observed.suffix.as_str();
+    plan.steps.extend(changed.into_iter().map(|(current, wanted)| changes::change(current, wanted, suffix)));
+    plan.steps.extend(superfluous.into_iter().map(changes::deletion));
 }
 
 /// Tells the MachineSets, of which the new one is the first, about the Machines that they hand over.
-fn hand_over(plan: &mut Plan, observed: &Observed, arrivals: &Arrivals) {
-    let Some(((_, new), old)) = plan.sets.split_first_mut() else { return };
+fn hand_over(changed: &mut [Changed], observed: &Observed, arrivals: &Arrivals) {
+    let Some(((_, new), old)) = changed.split_first_mut() else { return };
     in_place::annotate(new, ACKNOWLEDGED_MOVE, &arrivals.names);
     let target = new.metadata.name.clone().unwrap_or_default();
     let mut sources = Vec::new();
@@ -166,16 +162,11 @@ fn is_complete(limits: &Limits, new: &Set, old: &[Set]) -> bool {
     all.iter().all(|number| *number == limits.replicas) && old.iter().all(is_gone)
 }
 
-/// Deletes the old MachineSets after a completed rollout. Old revisions are not kept: a rollback creates a
-/// new MachineSet.
-fn clean_up(plan: &mut Plan, split: &Split) {
-    for set in &split.old {
+/// Returns the old MachineSets that are deleted after a completed rollout. Old revisions are not kept: a rollback creates a new MachineSet.
+fn superfluous(split: &Split) -> Vec<&Arc<MachineSet>> {
+    let knows = |set: &&Arc<MachineSet>| {
         let observed = set.status.as_ref().and_then(|status| status.observed_generation);
-        if is_deleting(set.as_ref()) || observed < set.metadata.generation {
-            continue;
-        }
-        let name = set.metadata.name.clone().unwrap_or_default();
-        plan.sets.retain(|(_, wanted)| wanted.metadata.name.as_ref() != Some(&name));
-        plan.delete.push(set.clone());
-    }
+        !is_deleting(set.as_ref()) && observed >= set.metadata.generation
+    };
+    split.old.iter().filter(knows).collect()
 }

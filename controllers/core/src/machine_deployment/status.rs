@@ -6,23 +6,22 @@ use engine::conditions::{self, FALSE, TRUE, is_false, is_true, is_unknown};
 use engine::object::is_deleting;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::HasConditions;
-use schemas::cluster::{MachineDeploymentStatus, MachineSet, MachineSetStatus};
+use schemas::cluster::{MachineDeployment, MachineDeploymentStatus, MachineSet, MachineSetStatus};
 use schemas::meta::Condition;
 
 use super::facts::{Split, is_on_delete, limits};
 use super::observe::Observed;
-use super::plan::Plan;
 use super::v1beta1;
 use crate::scaling::Scaling;
 use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 use engine::selector;
 use engine::versions;
 
-/// Sets status and conditions of the planned MachineDeployment.
-pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
-    let generation = plan.deployment.metadata.generation;
-    counters(plan.deployment.status.get_or_insert_default(), observed, split);
-    let status = plan.deployment.status.get_or_insert_default();
+/// Sets status and conditions of the wanted MachineDeployment.
+pub fn set(deployment: &mut MachineDeployment, observed: &Observed, split: &Split) {
+    let generation = deployment.metadata.generation;
+    counters(deployment.status.get_or_insert_default(), observed, split);
+    let status = deployment.status.get_or_insert_default();
     v1beta1::set(status, observed, split.new.as_deref());
     status.observed_generation = generation;
     let now = observed.now;
@@ -47,7 +46,7 @@ pub fn set(plan: &mut Plan, observed: &Observed, split: &Split) {
         deleting(observed),
     ];
     for condition in all {
-        conditions::set(&mut plan.deployment, now, condition);
+        conditions::set(deployment, now, condition);
     }
 }
 

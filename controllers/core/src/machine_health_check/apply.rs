@@ -1,12 +1,12 @@
 //! Carries out the plan of a MachineHealthCheck.
 
+use engine::steps::Event;
 use engine::{Error, NamespacedName, Outcome, conditions, unless_gone};
 use schemas::cluster::MachineHealthCheck;
 
 use super::observe::{HealthCheckController, Observed};
 use super::plan::{Mark, Plan};
 use super::{SUCCEEDED, remedy};
-use crate::change::Event;
 
 impl HealthCheckController {
     /// Carries out the steps of the plan. A failed step does not prevent the steps for other Machines.

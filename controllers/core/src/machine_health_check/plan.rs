@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use engine::conditions::{self, is_false, is_true, is_unknown};
 use engine::names::{CLUSTER_NAME, PAUSED};
 use engine::object::annotation;
+use engine::steps::Event;
 use engine::v1beta1::{self, Severity};
 use engine::{Action, Error, ExternalObject, owners};
 use kube::api::DynamicObject;
@@ -19,7 +20,6 @@ use super::health::{self, Health};
 use super::observe::{Observed, Target};
 use super::trigger::{self, Counts};
 use super::{SUCCEEDED, remedy};
-use crate::change::Event;
 
 /// Annotation on Machines that no MachineHealthCheck looks at.
 const SKIP: &str = "cluster.x-k8s.io/skip-remediation";

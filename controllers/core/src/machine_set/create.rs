@@ -6,13 +6,15 @@ use std::sync::Arc;
 use engine::external::{Clone, clone_template};
 use engine::names::{CLUSTER_NAME, DEPLOYMENT_NAME, machine_name};
 use engine::object::label;
-use engine::{Error, NamespacedName, Objects, Result, owners};
+use engine::steps::Named;
+use engine::{Action, Error, NamespacedName, Objects, Result, Stepwise, Tools, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use schemas::cluster::{Bootstrap, Machine, MachineSet, MachineSpec};
 use schemas::meta::ContractVersionedObjectReference;
 
+use super::CONTROLLER;
 use super::facts::set_name_label;
 use super::observe::{MachineSetController, Observed};
 
@@ -145,34 +147,45 @@ pub fn new_machine(observed: &Observed, suffix: &str) -> Result<NewMachine> {
     Ok(NewMachine { suffix, machine: machine(set, name, spec), bootstrap, infrastructure })
 }
 
-impl MachineSetController {
-    /// Creates the bootstrap object, the infrastructure object and the Machine; after a failure, deletes what
-    /// it created. Returns the Machine's name.
-    pub(super) async fn create(&self, observed: &Observed, new: &NewMachine) -> Result<String> {
-        let mut made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)> = Vec::new();
-        let parts = new.bootstrap.iter().chain([&new.infrastructure]);
-        for (object, resource) in parts {
+impl Named for NewMachine {
+    fn verb(&self) -> &'static str {
+        "create"
+    }
+
+    fn target(&self) -> String {
+        format!("Machine {}", NamespacedName::of(&self.machine))
+    }
+}
+
+impl Stepwise for MachineSetController {
+    type Observed = Observed;
+    type Step = NewMachine;
+
+    fn tools(&self) -> Tools<'_> {
+        Tools::new(CONTROLLER.name, &self.manager, &self.recorder, &self.applied)
+    }
+
+    /// Creates the bootstrap object, the infrastructure object and the Machine; after a failure, deletes what it created.
+    async fn perform(&self, _: &Observed, new: &NewMachine) -> Result<Action> {
+        let mut made = Vec::new();
+        for (object, resource) in new.bootstrap.iter().chain([&new.infrastructure]) {
             let objects = self.manager.dynamic(resource);
             match objects.apply_changed(&self.applied, FIELD_MANAGER, None, object).await {
                 Ok(stored) => made.push((objects, stored)),
-                Err(error) => return Err(self.undo(made, error).await),
+                Err(error) => return Err(undo(made, error).await),
             }
         }
         match self.machines.apply_changed(&self.applied, FIELD_MANAGER, None, &new.machine).await {
-            Ok(machine) => Ok(NamespacedName::of(machine.as_ref()).name),
-            Err(error) => {
-                let set = observed.set.metadata.name.as_deref().unwrap_or_default();
-                tracing::debug!(machineset = set, %error, "a Machine could not be made");
-                Err(self.undo(made, error).await)
-            }
+            Ok(_) => Ok(Action::done()),
+            Err(error) => Err(undo(made, error).await),
         }
     }
+}
 
-    async fn undo(&self, made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)>, error: Error) -> Error {
-        let mut errors = vec![error];
-        for (objects, object) in made {
-            errors.extend(objects.delete(object.as_ref()).await.err());
-        }
-        if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
+async fn undo(made: Vec<(Objects<DynamicObject>, Arc<DynamicObject>)>, error: Error) -> Error {
+    let mut errors = vec![error];
+    for (objects, object) in made {
+        errors.extend(objects.delete(object.as_ref()).await.err());
     }
+    if errors.len() == 1 { errors.remove(0) } else { Error::Several(errors) }
 }

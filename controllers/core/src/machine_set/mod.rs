@@ -1,6 +1,5 @@
 //! The MachineSet controller.
 
-mod apply;
 mod create;
 mod facts;
 mod moving;
@@ -22,6 +21,7 @@ use engine::external::{change_key, reference_key};
 use engine::in_place::SharedUpdater;
 use engine::names::CLUSTER_NAME;
 use engine::object::{annotation, label, uid};
+use engine::steps::perform;
 use engine::{
     Applied, Change, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership,
     NamespacedName, Objects, Outcome, Planned, Request, Result, owners,
@@ -195,7 +195,7 @@ impl Planned for MachineSetController {
     }
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachineSet> {
-        self.execute(observed, plan).await
+        perform(self, observed, plan).await
     }
 
     fn report(set: &mut MachineSet, errors: &[&Error], _: DateTime<Utc>) {

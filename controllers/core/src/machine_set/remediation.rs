@@ -14,17 +14,17 @@ use schemas::defaults::REPLICAS;
 
 use super::facts::is_of_deployment;
 use super::observe::Observed;
+use super::plan::Step;
 use crate::amount;
 use crate::machine_deployment::REVISION;
 
 /// The condition that says what the owner of an unhealthy Machine does about it. A MachineHealthCheck sets it first.
-pub(super) const OWNER_REMEDIATED: &str = "OwnerRemediated";
+const OWNER_REMEDIATED: &str = "OwnerRemediated";
 const HEALTH_CHECK_SUCCEEDED: &str = "HealthCheckSucceeded";
 const MACHINE_DELETING: &str = "MachineDeleting";
 const DEFERRED: &str = "RemediationDeferred";
 
 /// What the remediation of a Machine needs.
-#[derive(Debug, Clone)]
 pub struct Remediation {
     /// The Machine as it was read.
     pub machine: Arc<Machine>,
@@ -32,6 +32,16 @@ pub struct Remediation {
     pub wanted: Machine,
     /// Whether the Machine is deleted.
     pub deletes: bool,
+}
+
+impl Remediation {
+    /// Returns the steps. The condition comes first: in the other order, a process that ends in between would leave a Machine whose
+    /// deletion does not count as remediation.
+    pub(super) fn steps(self) -> impl Iterator<Item = Step> {
+        let Self { machine, wanted, deletes } = self;
+        let mark = Step::patch_owned(&machine, wanted, &[OWNER_REMEDIATED]).unless_gone();
+        std::iter::once(mark).chain(deletes.then(|| Step::delete(&machine)))
+    }
 }
 
 /// Plans the remediation of the MachineSet's Machines. `blocked` has the reasons why no Machine may be created now.

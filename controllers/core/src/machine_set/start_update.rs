@@ -8,7 +8,8 @@ use engine::in_place::{
     UPDATE_IN_PROGRESS,
 };
 use engine::object::{annotation, is_deleting, uid};
-use engine::{ExternalObject, NamespacedName, Result, owners};
+use engine::steps::Event;
+use engine::{ExternalObject, owners};
 use kube::api::DynamicObject;
 use schemas::cluster::{Machine, MachineSet};
 use schemas::meta::ContractVersionedObjectReference;
@@ -16,11 +17,11 @@ use serde_json::json;
 
 use super::create::{self, FIELD_MANAGER};
 use super::moving;
-use super::observe::{MachineSetController, Observed};
+use super::observe::Observed;
+use super::plan::Step;
 use crate::change::Reference;
 
 /// A Machine whose update begins.
-#[derive(Debug)]
 pub struct Start {
     /// The Machine.
     pub machine: Arc<Machine>,
@@ -105,20 +106,25 @@ fn part(
     Ok((current.clone(), wanted))
 }
 
-impl MachineSetController {
-    /// Writes the objects, the one that is refused most likely first, then the Machine, and then the hook. Repeated as a whole after a failure.
-    pub(super) async fn start_update(&self, start: &Start) -> Result<()> {
-        for (part, wanted) in &start.parts {
-            let objects = self.external.handle(part);
-            objects.apply_changed(&self.applied, FIELD_MANAGER, Some(&part.object), wanted).await?;
-        }
-        let machine = &start.machine;
-        self.machines.apply_changed(&self.applied, FIELD_MANAGER, Some(machine), &start.wanted).await?;
+impl Start {
+    /// Returns the UIDs of the Machine and of its objects.
+    pub(super) fn uids(&self) -> impl Iterator<Item = String> {
+        let parts = self.parts.iter().map(|(part, _)| uid(part.object.as_ref()));
+        std::iter::once(uid(self.machine.as_ref())).chain(parts).map(str::to_owned)
+    }
+
+    /// Returns the steps: the objects, the one that is refused most likely first, then the Machine, and then the hook. Repeated as a whole
+    /// after a failure.
+    pub(super) fn steps(self) -> Vec<Step> {
+        let Self { machine, wanted, parts } = self;
         let hooks = in_place::with_hook(machine.as_ref());
         let annotations = json!({PENDING_ACKNOWLEDGE_MOVE: null, PENDING_HOOKS: hooks});
-        let patch = json!({"metadata": {"annotations": annotations}});
-        self.machines.merge(&NamespacedName::of(machine.as_ref()), None, patch).await?;
-        self.recorder.normal(machine.as_ref(), &(), STARTED, STARTED_MESSAGE);
-        Ok(())
+        let parts = parts.into_iter().map(|(part, wanted)| Step::apply(FIELD_MANAGER, &part, wanted));
+        let rest = [
+            Step::apply(FIELD_MANAGER, &machine, wanted),
+            Step::merge(&machine, json!({"metadata": {"annotations": annotations}})),
+            Step::tell(Event::normal(STARTED, STARTED_MESSAGE).about(machine.as_ref())),
+        ];
+        parts.chain(rest).collect()
     }
 }

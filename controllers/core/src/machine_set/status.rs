@@ -6,22 +6,21 @@ use engine::conditions::{self, TRUE, is_false};
 use engine::in_place::is_in_progress;
 use engine::object::is_deleting;
 use schemas::HasConditions;
-use schemas::cluster::{Machine, MachineSetStatus};
+use schemas::cluster::{Machine, MachineSet, MachineSetStatus};
 use schemas::meta::Condition;
 
 use super::observe::Observed;
-use super::plan::Plan;
 use super::v1beta1;
 use crate::scaling::Scaling;
 use engine::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};
 use engine::selector;
 use engine::versions;
 
-/// Sets status and conditions of the planned MachineSet. `blocked` has the reasons why no Machine may be
+/// Sets status and conditions of the wanted MachineSet. `blocked` has the reasons why no Machine may be
 /// created.
-pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
-    let generation = plan.set.metadata.generation;
-    let status = plan.set.status.get_or_insert_default();
+pub fn set(set: &mut MachineSet, observed: &Observed, blocked: &[String]) {
+    let generation = set.metadata.generation;
+    let status = set.status.get_or_insert_default();
     counters(status, observed);
     v1beta1::set(status, observed, blocked);
     status.observed_generation = generation;
@@ -45,7 +44,7 @@ pub fn set(plan: &mut Plan, observed: &Observed, blocked: &[String]) {
         deleting(observed),
     ];
     for condition in all {
-        conditions::set(&mut plan.set, now, condition);
+        conditions::set(set, now, condition);
     }
 }
 

@@ -1,37 +1,43 @@
 //! Propagates the template fields that need no rollout to existing Machines.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use engine::ExternalObject;
 use engine::object::{is_deleting, uid};
-use engine::owners;
 use engine::propagated::Removed;
+use engine::{ExternalObject, Steps, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
 use schemas::cluster::{Machine, MachineDeletionSpec, MachineSet};
 
-use super::create;
+use super::create::{self, FIELD_MANAGER, NewMachine};
 use super::observe::Observed;
-use super::plan::Plan;
+use super::plan::Step;
 
-/// Plans the changes of each Machine and of its bootstrap and infrastructure objects.
-pub fn plan(plan: &mut Plan, observed: &Observed) {
+/// The field manager of the labels and annotations that a Machine's objects get later.
+const METADATA_FIELD_MANAGER: &str = "capi-machineset-metadata";
+
+/// Adds the changes of each Machine and of its bootstrap and infrastructure objects, except for those with the UIDs `written`.
+pub fn plan(steps: &mut Steps<NewMachine>, observed: &Observed, written: &BTreeSet<String>) {
+    let (removals, additions) = parts(observed, written);
+    steps.extend(removals);
+    let (mut kept, mut others) = (Vec::new(), Vec::new());
     for machine in &observed.machines {
-        if plan.is_replaced(machine) {
-            continue;
-        }
         if is_deleting(machine.as_ref()) {
-            let wanted = deleting(&observed.set, machine);
-            plan.update.push((machine.clone(), wanted));
-            continue;
+            others.push(Step::patch(machine, deleting(&observed.set, machine)).unless_gone());
+        } else if !owners::is_controlled_by(machine.as_ref(), uid(observed.set.as_ref())) {
+            others.push(Step::patch(machine, adopted(&observed.set, machine)).unless_gone());
+        } else if !written.contains(uid(machine.as_ref())) {
+            let wanted = create::existing(&observed.set, machine);
+            kept.push(Step::apply(FIELD_MANAGER, machine, wanted).needs(uid(machine.as_ref())));
         }
-        if !owners::is_controlled_by(machine.as_ref(), uid(observed.set.as_ref())) {
-            plan.update.push((machine.clone(), adopted(&observed.set, machine)));
-            continue;
-        }
-        plan.sync.push((machine.clone(), create::existing(&observed.set, machine)));
     }
+    steps.extend(kept.into_iter().chain(others).chain(additions));
+}
+
+/// Returns the removals of labels and annotations that the template no longer has, and the additions of those that it has. If a removal
+/// fails, the Machine keeps them, so that the next reconcile finds them again.
+fn parts(observed: &Observed, written: &BTreeSet<String>) -> (Vec<Step>, Vec<Step>) {
     let followed: BTreeMap<&str, &Arc<Machine>> = observed
         .machines
         .iter()
@@ -44,18 +50,22 @@ pub fn plan(plan: &mut Plan, observed: &Observed) {
         annotations: Some(annotations).filter(|annotations| !annotations.is_empty()),
         ..ObjectMeta::default()
     };
-    for part in &observed.parts {
+    let (mut removals, mut additions) = (Vec::new(), Vec::new());
+    for part in observed.parts.iter().filter(|part| !written.contains(uid(part.object.as_ref()))) {
         // The MachineSet's own objects have no labels to update yet.
         let owner = owners::controller(part.object.as_ref());
         let machine = owner.and_then(|owner| followed.get(owner.uid.as_str()));
         let Some(machine) = machine.filter(|_| !is_deleting(part.object.as_ref())) else { continue };
         let present = &part.object.metadata;
-        let removed = Removed::of(&machine.metadata, present, &wanted);
-        plan.remove_metadata.extend(removed.map(|removed| (part.clone(), removed)));
+        removals.extend(Removed::of(&machine.metadata, present, &wanted).map(|removed| {
+            let managers = &[FIELD_MANAGER, METADATA_FIELD_MANAGER];
+            Step::remove_metadata(part, removed, managers).named(uid(machine.as_ref()))
+        }));
         if !has_all(present, &wanted) {
-            plan.sync_parts.push((part.clone(), with_metadata(part, &wanted)));
+            additions.push(Step::apply(METADATA_FIELD_MANAGER, part, with_metadata(part, &wanted)));
         }
     }
+    (removals, additions)
 }
 
 /// Returns a Machine in deletion with the template fields that still apply to it.

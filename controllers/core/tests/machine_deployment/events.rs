@@ -1,6 +1,8 @@
 //! The events about MachineSets.
 
-use cluster_core::machine_deployment::events::{applied, deleted};
+use cluster_core::machine_deployment::changes::{change, deletion};
+use std::sync::Arc;
+
 use engine::Error;
 use schemas::cluster::MachineSet;
 
@@ -26,11 +28,12 @@ fn events_about_sets() {
         (Some(3), 3, None, "", ""),
     ];
     for (from, to, error, reason, message) in rows {
-        let event = applied(from.map(set).as_ref(), &set(to), error);
+        let event = change(from.map(set).map(Arc::new), set(to), "abc").event(error);
         let expected = (!reason.is_empty()).then(|| (reason.starts_with("Failed"), reason, message));
         let found = event.as_ref().map(|event| (event.warning, event.reason, event.message.as_str()));
         assert_eq!(found, expected);
     }
-    assert_eq!(deleted(&set(0), None).reason, "SuccessfulDelete");
-    assert_eq!(deleted(&set(0), Some(&refused)).reason, "FailedDelete");
+    let deletion = deletion(&Arc::new(set(0)));
+    assert_eq!(deletion.event(None).unwrap().reason, "SuccessfulDelete");
+    assert_eq!(deletion.event(Some(&refused)).unwrap().reason, "FailedDelete");
 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use cluster_core::Reference;
 use cluster_core::machine_deployment::{Observed, Plan};
+use engine::steps::Apply;
 use schemas::cluster::MachineSet;
 use serde_json::{Value, json};
 
@@ -83,8 +84,13 @@ pub fn observed(deployment: &Value, sets: Vec<Arc<MachineSet>>) -> Observed {
     }
 }
 
+/// The MachineSets that are created or changed, as they are wanted.
+pub fn applied(plan: &Plan) -> Vec<&MachineSet> {
+    plan.steps.of::<Apply<MachineSet>>().map(|apply| &apply.wanted).collect()
+}
+
 /// The wanted replicas of each MachineSet, by name.
 pub fn replicas(plan: &Plan) -> Vec<(String, i32)> {
-    let wanted = plan.sets.iter().map(|(_, wanted)| wanted);
+    let wanted = applied(plan).into_iter();
     wanted.map(|set| (set.metadata.name.clone().unwrap(), set.spec.replicas.unwrap())).collect()
 }

@@ -4,14 +4,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cluster_core::machine_deployment::{FINALIZER, plan};
+use cluster_core::machine_deployment::{FINALIZER, Plan, plan};
 use engine::Action;
 use engine::object::uid;
+use engine::steps::Delete;
 use schemas::cluster::MachineSet;
 use serde_json::{Value, json};
 
 use super::{MAXIMUM, deployment, observed, replicas, set};
 use crate::core::machine_set::with;
+
+fn deleted(plan: &Plan) -> Vec<&str> {
+    plan.steps.of::<Delete<MachineSet>>().map(|delete| uid(delete.read.as_ref())).collect()
+}
 
 fn strategy(type_: &str, surge: Value, unavailable: Value) -> Value {
     json!({"/spec/rollout/strategy": {"type": type_, "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}})
@@ -86,7 +91,8 @@ fn a_step_of_each_strategy() {
         let expected: Vec<_> =
             expected.iter().map(|(name, replicas)| ((*name).to_owned(), *replicas)).collect();
         assert_eq!(replicas(&plan), expected, "{what}");
-        assert!(plan.errors.is_empty() && plan.delete.is_empty(), "{what}");
+        assert!(plan.errors.is_empty(), "{what}");
+        assert_eq!(deleted(&plan), [""; 0], "{what}");
     }
 }
 
@@ -167,8 +173,7 @@ fn old_sets_are_deleted_after_the_rollout() {
     ];
     for (what, sets, expected) in rows {
         let plan = plan(&observed(&deployment(), sets));
-        let deleted: Vec<&str> = plan.delete.iter().map(|set| uid(set.as_ref())).collect();
-        assert_eq!(deleted, expected, "{what}");
+        assert_eq!(deleted(&plan), expected, "{what}");
     }
 }
 
@@ -179,9 +184,9 @@ fn a_deployment_is_gone_after_its_sets() {
         with(deployment(), changes)
     };
     let first = plan(&observed(&going(), vec![set("new", 2, (3, 3, 3), json!({}))]));
-    assert_eq!(first.delete.iter().map(|set| uid(set.as_ref())).collect::<Vec<_>>(), ["new"]);
-    assert!(first.sets.is_empty() && first.deployment.metadata.finalizers.is_some());
+    assert_eq!(first.steps.texts(), ["delete MachineSet default/new"]);
+    assert!(first.wanted.metadata.finalizers.is_some());
     let last = plan(&observed(&going(), vec![]));
-    assert_eq!(last.deployment.metadata.finalizers, None);
-    assert!(last.sets.is_empty());
+    assert_eq!(last.wanted.metadata.finalizers, None);
+    assert!(last.steps.is_empty());
 }

@@ -3,10 +3,11 @@
 
 use cluster_core::machine_deployment::{Plan, plan};
 use engine::owners;
+use engine::steps::Apply;
 use schemas::cluster::MachineSet;
 use serde_json::json;
 
-use super::{DESIRED, DISABLE, HASH, HISTORY, MAXIMUM, REVISION, deployment, observed, set};
+use super::{DESIRED, DISABLE, HASH, HISTORY, MAXIMUM, REVISION, applied, deployment, observed, set};
 use crate::core::machine_set::{CLUSTER_NAME, with};
 
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -15,8 +16,7 @@ const MINIMUM_SIZE: &str = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-m
 const CAPACITY: &str = "capacity.cluster-autoscaler.kubernetes.io/cpu";
 
 fn wanted<'a>(plan: &'a Plan, name: &str) -> &'a MachineSet {
-    let mut wanted = plan.sets.iter().map(|(_, wanted)| wanted);
-    wanted.find(|set| set.metadata.name.as_deref() == Some(name)).unwrap()
+    applied(plan).into_iter().find(|set| set.metadata.name.as_deref() == Some(name)).unwrap()
 }
 
 #[test]
@@ -46,14 +46,14 @@ fn a_new_set() {
         (&spec["deletion"]["order"], &spec["machineNaming"]["template"]),
         (&json!("Oldest"), &json!("{{ .random }}"))
     );
-    assert_eq!(plan.deployment.metadata.annotations.unwrap()[REVISION], "1");
+    assert_eq!(plan.wanted.metadata.annotations.unwrap()[REVISION], "1");
 }
 
 #[test]
 fn names_have_at_most_63_characters() {
     let long = "x".repeat(63);
     let plan = plan(&observed(&with(deployment(), json!({"/metadata/name": long})), vec![]));
-    let name = plan.sets[0].1.metadata.name.clone().unwrap();
+    let name = applied(&plan)[0].metadata.name.clone().unwrap();
     assert_eq!(name, format!("{}-aaaaa", "x".repeat(57)));
 }
 
@@ -113,14 +113,13 @@ fn revisions() {
         let annotations = wanted(&plan, name).metadata.annotations.as_ref().unwrap();
         assert_eq!(annotations[REVISION], revision, "{what}");
         assert_eq!(annotations.get(HISTORY).map(String::as_str), history, "{what}");
-        assert_eq!(plan.deployment.metadata.annotations.as_ref().unwrap()[REVISION], revision, "{what}");
-        for (current, wanted) in
-            plan.sets.iter().filter(|(_, set)| set.metadata.name.as_deref() != Some(name))
-        {
+        assert_eq!(plan.wanted.metadata.annotations.as_ref().unwrap()[REVISION], revision, "{what}");
+        let old = plan.steps.of::<Apply<MachineSet>>();
+        for Apply { read, wanted, .. } in old.filter(|it| it.wanted.metadata.name.as_deref() != Some(name)) {
             let revision = |set: &MachineSet| set.metadata.annotations.as_ref().unwrap()[REVISION].clone();
             assert_eq!(
                 revision(wanted),
-                revision(current.as_ref().unwrap()),
+                revision(read.as_ref().unwrap()),
                 "{what}: an old set keeps its own"
             );
         }

@@ -20,7 +20,7 @@ fn condition(deployment: &MachineDeployment, type_: &str) -> String {
 fn counters() {
     let sets = vec![set("old", 1, (1, 2, 1), json!({})), set("new", 2, (2, 2, 1), json!({}))];
     let plan = plan(&observed(&deployment(), sets));
-    let status = serde_json::to_value(plan.deployment.status.unwrap()).unwrap();
+    let status = serde_json::to_value(plan.wanted.status.unwrap()).unwrap();
     let expected = [
         ("/replicas", json!(4)),
         ("/readyReplicas", json!(2)),
@@ -108,7 +108,7 @@ fn when_it_is_available() {
         ),
     ];
     for (what, changes, sets, available, up, phase) in rows {
-        let deployment = plan(&observed(&with(deployment(), changes), sets)).deployment;
+        let deployment = plan(&observed(&with(deployment(), changes), sets)).wanted;
         assert_eq!(condition(&deployment, "Available"), available, "{what}");
         assert_eq!(condition(&deployment, "ScalingUp"), up, "{what}");
         let found = deployment.status.unwrap().phase.unwrap();
@@ -127,7 +127,7 @@ fn what_is_rolled_out() {
     let of = |machines: Vec<Arc<Machine>>| {
         let mut observed = observed(&deployment(), vec![set("new", 1, (3, 3, 3), json!({}))]);
         observed.machines = machines;
-        condition(&plan(&observed).deployment, "RollingOut")
+        condition(&plan(&observed).wanted, "RollingOut")
     };
     assert_eq!(of(vec![machine("a", json!({}))]), "False NotRollingOut");
     let template = "* ConfigTemplate is not up-to-date";
@@ -172,7 +172,7 @@ fn conditions_for_older_clients() {
         ),
     ];
     for (sets, first, second, third) in rows {
-        let status = plan(&observed(&deployment(), sets)).deployment.status.unwrap();
+        let status = plan(&observed(&deployment(), sets)).wanted.status.unwrap();
         let conditions = status.deprecated.unwrap().v1beta1.unwrap().conditions;
         let text = |text: Option<String>| text.unwrap_or_default();
         let found: Vec<[String; 5]> = conditions

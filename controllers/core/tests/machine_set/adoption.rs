@@ -4,9 +4,11 @@
 use cluster_core::Reference;
 use cluster_core::machine_set::plan;
 use engine::owners;
+use engine::steps::Patch;
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use super::{CLUSTER_NAME, CORE, bootstrap, external, machine, observed, of_deployment, set, with};
+use super::{CLUSTER_NAME, CORE, bootstrap, external, machine, observed, of_deployment, patched, set, with};
 
 #[test]
 fn labels_and_owner_of_a_set() {
@@ -23,7 +25,7 @@ fn labels_and_owner_of_a_set() {
     ];
     for (what, changes, is_owned, is_labelled) in rows {
         let plan = plan(&observed(&with(with(set(), bare.clone()), changes), Vec::new()));
-        let set = &plan.set;
+        let set = &plan.wanted;
         assert_eq!(set.metadata.labels.as_ref().unwrap()[CLUSTER_NAME], "plain", "{what}");
         assert_eq!(owners::is_owned_by(set, "plain"), is_owned, "{what}");
         let selects = set.spec.selector.match_labels.as_ref().unwrap().contains_key(CLUSTER_NAME);
@@ -36,14 +38,19 @@ fn labels_and_owner_of_a_set() {
 fn the_cluster_owns_the_templates() {
     let alone = json!({"/metadata/ownerReferences": null});
     let mut observed = observed(&set(), vec![machine("a", json!({}))]);
-    assert!(plan(&observed).external.is_empty());
+    assert_eq!(plan(&observed).steps.texts(), ["apply Machine default/a"]);
     observed.bootstrap = bootstrap(alone.clone());
     observed.infrastructure =
         Reference::Found(external("infrastructure.cluster.x-k8s.io", "DevMachineTemplate", alone));
     let plan = plan(&observed);
-    let kinds: Vec<&str> = plan.external.iter().map(|change| change.read.resource.kind.as_str()).collect();
-    assert_eq!(kinds, ["DevMachineTemplate", "KubeadmConfigTemplate"]);
-    assert!(plan.external.iter().all(|change| owners::is_owned_by(&change.wanted, "plain")));
+    let expected = [
+        "patch DevMachineTemplate default/t",
+        "patch KubeadmConfigTemplate default/t",
+        "apply Machine default/a",
+    ];
+    assert_eq!(plan.steps.texts(), expected);
+    let mut changes = plan.steps.of::<Patch<DynamicObject>>();
+    assert!(changes.all(|change| owners::is_owned_by(&change.wanted, "plain")));
 }
 
 #[test]
@@ -52,8 +59,7 @@ fn a_machine_without_a_controller_is_adopted() {
     for owners in [json!(null), cluster] {
         let orphan = machine("a", json!({"/metadata/ownerReferences": owners}));
         let plan = plan(&observed(&set(), vec![orphan]));
-        let [(_, wanted)] = plan.update.as_slice() else { panic!("{:?}", plan.update) };
-        assert!(owners::is_controlled_by(wanted, "set"));
-        assert!(plan.create.is_empty() && plan.sync.is_empty(), "the rest follows when it is adopted");
+        assert_eq!(plan.steps.texts(), ["patch Machine default/a"], "the rest follows when it is adopted");
+        assert!(owners::is_controlled_by(patched(&plan)[0], "set"));
     }
 }

@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use cluster_core::Reference;
-use cluster_core::machine_set::{FINALIZER, Plan, plan};
-use engine::object::uid;
+use cluster_core::machine_set::{FINALIZER, plan};
 use serde_json::{Value, json};
 
-use super::{CLUSTER_NAME, CORE, SET_NAME, external, machine, observed, of_deployment, set, with};
+use super::{
+    CLUSTER_NAME, CORE, SET_NAME, applied, deleted, external, machine, observed, of_deployment, set, with,
+};
 
 #[test]
 fn a_machine_comes_with_its_objects() {
@@ -17,7 +18,8 @@ fn a_machine_comes_with_its_objects() {
     );
     let plan = plan(&observed(&with(changed, of_deployment()), Vec::new()));
     assert!(plan.errors.is_empty(), "{:?}", plan.errors);
-    let [new] = plan.create.as_slice() else { panic!("{:?}", plan.create) };
+    assert_eq!(plan.steps.texts(), ["create Machine default/set-aaaaa"]);
+    let new = plan.steps.own().next().unwrap();
     let name = Some("set-aaaaa".to_owned());
     let labels = json!({"pool": "a", CLUSTER_NAME: "plain", SET_NAME: "set", "cluster.x-k8s.io/deployment-name": "md"});
     let parts = [&new.bootstrap.as_ref().unwrap().0, &new.infrastructure.0];
@@ -69,8 +71,7 @@ fn names_of_machines() {
         let naming = json!({"template": template});
         let changed = with(set(), json!({"/metadata/name": own, "/spec/machineNaming": naming}));
         let plan = plan(&observed(&changed, Vec::new()));
-        let names: Vec<_> =
-            plan.create.iter().map(|new| new.machine.metadata.name.clone().unwrap()).collect();
+        let names: Vec<_> = plan.steps.own().map(|new| new.machine.metadata.name.clone().unwrap()).collect();
         assert_eq!(names, Vec::from_iter(expected.clone()), "{template:?}");
         let begin = format!("spec.machineNaming.template of MachineSet {own} makes no name: ");
         let told = plan.errors.iter().filter(|error| error.contains(&begin)).count();
@@ -98,17 +99,14 @@ fn how_many_machines_there_are() {
         ("one goes already", json!({}), vec![one(), going()], 0, &[]),
         ("all", replicas(0), vec![one(), going()], 0, &["a"]),
     ];
-    for (what, changes, machines, created, deleted) in rows {
+    for (what, changes, machines, created, going) in rows {
         let plan = plan(&observed(&with(set(), changes), machines));
-        assert_eq!(plan.create.len(), created, "{what}");
-        assert_eq!(names(&plan), deleted, "{what}");
-        let is_synced = |name: &str| plan.sync.iter().any(|(machine, _)| uid(machine.as_ref()) == name);
-        assert!(deleted.iter().all(|name| !is_synced(name)), "{what}: what goes is not changed before");
+        assert_eq!(plan.steps.own().count(), created, "{what}");
+        assert_eq!(deleted(&plan), going, "{what}");
+        let is_applied =
+            |name: &str| applied(&plan).iter().any(|it| it.metadata.name.as_deref() == Some(name));
+        assert!(going.iter().all(|name| !is_applied(name)), "{what}: what goes is not changed before");
     }
-}
-
-fn names(plan: &Plan) -> Vec<&str> {
-    plan.delete.iter().map(|machine| uid(machine.as_ref())).collect()
 }
 
 #[test]
@@ -118,8 +116,8 @@ fn templates_that_do_not_exist() {
         observed.bootstrap = bootstrap;
         observed.infrastructure = infrastructure;
         let plan = plan(&observed);
-        let condition = schemas::HasConditions::condition(&plan.set, "ScalingUp").unwrap();
-        (plan.create.len(), condition.message.clone(), plan.errors)
+        let condition = schemas::HasConditions::condition(&plan.wanted, "ScalingUp").unwrap();
+        (plan.steps.own().count(), condition.message.clone(), plan.errors)
     };
     let (created, message, errors) = missing(Reference::NotFound, super::infrastructure());
     assert_eq!((created, errors), (0, vec![]));
@@ -148,8 +146,7 @@ fn what_an_interrupted_creation_left_is_deleted_first() {
         part("going", "set", json!("2026-11-21T00:30:00Z")),
     ];
     let plan = plan(&observed);
-    let deleted: Vec<_> = plan.delete_parts.iter().map(|part| part.object.metadata.name.as_deref()).collect();
-    assert_eq!(deleted, [Some("orphan")]);
+    assert_eq!(plan.steps.texts(), ["apply Machine default/a", "delete DevMachine default/orphan"]);
 }
 
 #[test]
@@ -162,10 +159,9 @@ fn a_set_is_gone_after_its_machines() {
     };
     let leaving = machine("b", json!({"/metadata/deletionTimestamp": "2026-11-21T00:30:00Z"}));
     let first = plan(&observed(&going(), vec![machine("a", json!({})), leaving]));
-    assert_eq!(names(&first), ["a"]);
-    assert!(first.create.is_empty() && first.sync.is_empty() && first.external.is_empty());
-    assert!(first.set.metadata.finalizers.is_some());
+    assert_eq!(first.steps.texts(), ["delete Machine default/a"]);
+    assert!(first.wanted.metadata.finalizers.is_some());
     let last = plan(&observed(&going(), Vec::new()));
-    assert_eq!(last.set.metadata.finalizers, None);
-    assert!(last.create.is_empty());
+    assert_eq!(last.wanted.metadata.finalizers, None);
+    assert!(last.steps.is_empty());
 }

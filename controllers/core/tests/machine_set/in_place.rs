@@ -8,10 +8,13 @@ use engine::in_place::{
     UPDATE_IN_PROGRESS,
 };
 use engine::object::annotation;
+use engine::owners;
+use engine::steps::{Apply, Merge};
+use kube::api::DynamicObject;
 use schemas::cluster::Machine;
 use serde_json::{Value, json};
 
-use super::{CORE, external, machine, observed, parse, set, with};
+use super::{CORE, applied, deleted, external, machine, observed, parse, patched, set, with};
 
 const HASH: &str = "machine-template-hash";
 
@@ -24,25 +27,22 @@ fn old(replicas: u32, machines: Vec<Arc<Machine>>) -> Observed {
     Observed { target: Some(parse(&with(set(), receives))), ..observed(&moves, machines) }
 }
 
-fn names<'a>(machines: impl Iterator<Item = &'a Machine>) -> Vec<&'a str> {
-    machines.map(|machine| machine.metadata.name.as_deref().unwrap()).collect()
-}
-
 fn moved(plan: &Plan) -> Vec<&str> {
-    names(plan.moves.iter().map(|(_, wanted)| wanted))
+    let moved = patched(plan).into_iter().filter(|machine| owners::is_controlled_by(*machine, "new"));
+    moved.map(|machine| machine.metadata.name.as_deref().unwrap()).collect()
 }
 
 #[test]
 fn a_machine_goes_with_its_label_and_both_marks() {
     let plan = plan(&old(0, vec![machine("a", json!({}))]));
-    let [(_, wanted)] = plan.moves.as_slice() else { panic!("{:?}", plan.moves) };
+    assert_eq!(plan.steps.texts(), ["patch Machine default/a"], "nothing takes it back");
+    let wanted = patched(&plan)[0];
     let owners = json!([{"apiVersion": CORE, "kind": "MachineSet", "name": "new", "uid": "new",
         "controller": true, "blockOwnerDeletion": true}]);
     assert_eq!(json!(wanted.metadata.owner_references), owners);
     assert_eq!(wanted.metadata.labels.as_ref().unwrap()[HASH], "2-new");
     let marks = json!({UPDATE_IN_PROGRESS: "", PENDING_ACKNOWLEDGE_MOVE: ""});
     assert_eq!(json!(wanted.metadata.annotations), marks);
-    assert!(plan.delete.is_empty() && plan.sync.is_empty(), "nothing takes it back");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn which_machines_go() {
     let updating = || json!({"/metadata/annotations": {UPDATE_IN_PROGRESS: ""}});
     let asked = || json!({"/metadata/annotations": {"cluster.x-k8s.io/delete-machine": ""}});
     let without_node = || json!({"/status/nodeRef": null});
-    let deleted = || json!({"/metadata/deletionTimestamp": "2026-11-21T00:30:00Z"});
+    let going = || json!({"/metadata/deletionTimestamp": "2026-11-21T00:30:00Z"});
     let rows: Vec<(u32, Vec<Value>, &[&str])> = vec![
         (3, vec![json!({}), json!({}), json!({})], &[]),
         (1, vec![json!({}), json!({}), json!({})], &["a", "b"]),
@@ -60,15 +60,15 @@ fn which_machines_go() {
         (2, vec![updating(), json!({}), json!({})], &["b"]),
         (2, vec![without_node(), json!({}), json!({})], &["b"]),
         // One that is deleted counts.
-        (2, vec![json!({}), deleted(), json!({})], &[]),
-        (1, vec![json!({}), deleted(), json!({})], &["a"]),
+        (2, vec![json!({}), going(), json!({})], &[]),
+        (1, vec![json!({}), going(), json!({})], &["a"]),
     ];
     for (replicas, machines, expected) in rows {
         let name = |index: usize| ["a", "b", "c"][index];
         let all = machines.iter().enumerate().map(|(index, more)| machine(name(index), more.clone()));
         let plan = plan(&old(replicas, all.collect()));
         assert_eq!(moved(&plan), expected, "{replicas} {machines:?}");
-        assert!(plan.delete.is_empty(), "{:?}", plan.delete);
+        assert_eq!(deleted(&plan), [""; 0]);
     }
 }
 
@@ -77,7 +77,7 @@ fn nothing_goes_to_a_set_that_does_not_expect_it() {
     let machines = || vec![machine("a", json!({}))];
     let refused = |observed: &Observed| {
         let plan = plan(observed);
-        assert!(plan.moves.is_empty() && plan.delete.is_empty());
+        assert_eq!(plan.steps.texts(), ["apply Machine default/a"]);
         plan.errors.join("; ")
     };
     let gone = Observed { target: None, ..old(0, machines()) };
@@ -135,8 +135,9 @@ fn when_an_update_starts() {
     for (set, machine, expected) in rows {
         let plan = plan(&new(set.clone(), machine.clone()));
         assert_eq!(plan.errors, [""; 0]);
-        assert_eq!(plan.starts.len(), usize::from(expected), "{set} {machine}");
-        assert_eq!(plan.sync.len(), usize::from(!expected), "written once: {set} {machine}");
+        let starts = plan.steps.of::<Merge<Machine>>().count();
+        assert_eq!(starts, usize::from(expected), "{set} {machine}");
+        assert_eq!(applied(&plan).len(), 1, "written once: {set} {machine}");
     }
 }
 
@@ -144,15 +145,25 @@ fn when_an_update_starts() {
 fn what_an_update_writes() {
     let observed = new(json!({ACKNOWLEDGED_MOVE: "a", RECEIVE_MACHINES_FROM: "old"}), arrived());
     let plan = plan(&observed);
-    let [start] = plan.starts.as_slice() else { panic!("{:?}", plan.starts) };
-    assert_eq!(start.wanted.spec.version.as_deref(), Some("v1.36.0"));
-    assert_eq!(start.wanted.spec.failure_domain.as_deref(), Some("new"));
-    assert_eq!(start.wanted.spec.infrastructure_ref.name, "a");
-    assert_eq!(annotation(&start.wanted, UPDATE_IN_PROGRESS), None, "the Machine's marks are not applied");
-    let kinds: Vec<&str> = start.parts.iter().map(|(part, _)| part.resource.kind.as_str()).collect();
-    assert_eq!(kinds, ["DevMachine", "KubeadmConfig"]);
-    for (part, wanted) in &start.parts {
-        assert_eq!(wanted.metadata.uid, part.object.metadata.uid, "one that is gone is not made again");
+    let expected = [
+        "apply DevMachine default/a",
+        "apply KubeadmConfig default/a",
+        "apply Machine default/a",
+        "merge Machine default/a",
+        "event SuccessfulStartInPlaceUpdate",
+    ];
+    assert_eq!(plan.steps.texts(), expected);
+    let wanted = applied(&plan)[0];
+    assert_eq!(wanted.spec.version.as_deref(), Some("v1.36.0"));
+    assert_eq!(wanted.spec.failure_domain.as_deref(), Some("new"));
+    assert_eq!(wanted.spec.infrastructure_ref.name, "a");
+    assert_eq!(annotation(wanted, UPDATE_IN_PROGRESS), None, "the Machine's marks are not applied");
+    for Apply { read, wanted, .. } in plan.steps.of::<Apply<DynamicObject>>() {
+        assert_eq!(
+            wanted.metadata.uid,
+            read.as_ref().unwrap().metadata.uid,
+            "one that is gone is not made again"
+        );
         assert_eq!(annotation(wanted, UPDATE_IN_PROGRESS), Some(""));
         assert_eq!(annotation(wanted, "cluster.x-k8s.io/cloned-from-name"), Some("t"));
     }
@@ -171,8 +182,7 @@ fn machines_that_are_not_counted_displace_no_others() {
     let with_another = |annotations: Value| {
         let mut observed = new(annotations, arrived());
         observed.machines.push(machine("b", json!({})));
-        let plan = plan(&observed);
-        names(plan.delete.iter().map(AsRef::as_ref)).iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()
+        deleted(&plan(&observed)).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(with_another(json!({RECEIVE_MACHINES_FROM: "old"})), [""; 0]);
     assert_eq!(with_another(json!({})), ["a"], "the one that is updated goes first");
@@ -186,7 +196,7 @@ fn a_machine_that_is_updated_does_not_count_as_available() {
         .collect();
     let counts = |annotations: Value| {
         let more = json!({"/metadata/annotations": annotations, "/status/conditions": conditions});
-        let status = plan(&observed(&set(), vec![machine("a", more)])).set.status.unwrap();
+        let status = plan(&observed(&set(), vec![machine("a", more)])).wanted.status.unwrap();
         [status.replicas, status.ready_replicas, status.available_replicas, status.up_to_date_replicas]
     };
     assert_eq!(counts(json!({})), [Some(1); 4]);

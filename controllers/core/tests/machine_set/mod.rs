@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use cluster_core::Reference;
-use cluster_core::machine_set::Observed;
+use cluster_core::machine_set::{Observed, Plan};
 use engine::ExternalObject;
+use engine::steps::{Apply, Delete, Patch};
 use kube::core::ApiResource;
 use schemas::FromJson;
 use schemas::cluster::Machine;
@@ -111,6 +112,21 @@ pub fn observed(set: &Value, machines: Vec<Arc<Machine>>) -> Observed {
         suffixes: vec!["aaaaa".to_owned()],
         now: now(),
     }
+}
+
+/// The Machines that are applied, as they are wanted.
+pub fn applied(plan: &Plan) -> Vec<&Machine> {
+    plan.steps.of::<Apply<Machine>>().map(|apply| &apply.wanted).collect()
+}
+
+/// The Machines that are patched, as they are wanted.
+pub fn patched(plan: &Plan) -> Vec<&Machine> {
+    plan.steps.of::<Patch<Machine>>().map(|patch| &patch.wanted).collect()
+}
+
+/// The names of the Machines that are deleted.
+pub fn deleted(plan: &Plan) -> Vec<&str> {
+    plan.steps.of::<Delete<Machine>>().map(|delete| delete.read.metadata.name.as_deref().unwrap()).collect()
 }
 
 /// A MachineDeployment controls the set.

@@ -30,9 +30,9 @@ fn outcome(cluster: Value, set: Value, template: Value, plane: Reference) -> (St
     observed.bootstrap = bootstrap(template);
     observed.control_plane = plane;
     let plan = plan(&observed);
-    let message = plan.set.condition("ScalingUp").unwrap().message.clone();
+    let message = plan.wanted.condition("ScalingUp").unwrap().message.clone();
     let blocked = message.split_once(" is blocked because:\n").map(|(_, rest)| rest.to_owned());
-    (blocked.unwrap_or_default(), plan.create.len())
+    (blocked.unwrap_or_default(), plan.steps.own().count())
 }
 
 type Row = (&'static str, Value, Value, Value, Reference, &'static [&'static str]);
@@ -140,9 +140,9 @@ fn what_keeps_machines_from_being_created() {
 fn no_check_is_made_while_its_gate_is_off() {
     let mut observed = observed(&with(set(), json!({"/spec/template/spec/version": "v1.30.0"})), Vec::new());
     observed.control_plane = plane("v1.36.0", &["v1.36.0"]);
-    assert_eq!(plan(&observed).create.len(), 0);
+    assert_eq!(plan(&observed).steps.own().count(), 0);
     observed.features.machine_set_preflight_checks = false;
-    assert_eq!(plan(&observed).create.len(), 1);
+    assert_eq!(plan(&observed).steps.own().count(), 1);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_skew_of_kubeadm_is_that_of_kubeadm_only() {
     let mut observed = observed(&with(set(), json!({"/spec/template/spec/version": "v1.35.0"})), Vec::new());
     observed.control_plane = plane("v1.36.0", &["v1.36.0"]);
     observed.bootstrap = Reference::Found(external("bootstrap.cluster.x-k8s.io", "OtherTemplate", json!({})));
-    assert_eq!(plan(&observed).create.len(), 1);
+    assert_eq!(plan(&observed).steps.own().count(), 1);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn counters() {
     let ready = is("b", &[("Ready", "True"), ("UpToDate", "False"), ("NodeReady", "True")]);
     let newer = machine("c", json!({"/spec/version": "v1.36.0", "/metadata/labels": {}}));
     let plan = plan(&observed(&set(), vec![is("a", GOOD), ready, newer]));
-    let status = serde_json::to_value(plan.set.status.unwrap()).unwrap();
+    let status = serde_json::to_value(plan.wanted.status.unwrap()).unwrap();
     let expected = [
         ("/replicas", json!(3)),
         ("/readyReplicas", json!(2)),
@@ -51,7 +51,7 @@ fn counters() {
 fn machines_with_all_labels_of_the_template() {
     let labelled = json!({"/metadata/labels": {"pool": "a", super::CLUSTER_NAME: "plain"}});
     let plan = plan(&observed(&set(), vec![machine("a", labelled), machine("b", json!({}))]));
-    let older = plan.set.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
+    let older = plan.wanted.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
     assert_eq!(older.fully_labeled_replicas, Some(1));
 }
 
@@ -104,7 +104,7 @@ fn scaling_and_deletion() {
     for (what, changes, count, up, down, deleting) in rows {
         let machines = (0..count).map(|index| is(&format!("m{index}"), GOOD)).collect();
         let plan = plan(&observed(&with(set(), changes), machines));
-        let found = ["ScalingUp", "ScalingDown", "Deleting"].map(|type_| condition(&plan.set, type_));
+        let found = ["ScalingUp", "ScalingDown", "Deleting"].map(|type_| condition(&plan.wanted, type_));
         assert_eq!(found, [up, down, deleting], "{what}");
     }
 }
@@ -112,7 +112,7 @@ fn scaling_and_deletion() {
 #[test]
 fn machines_are_summed_up() {
     let bad = is("b", &[("Ready", "False"), ("UpToDate", "False")]);
-    let of = |machines| plan(&observed(&set(), machines)).set;
+    let of = |machines| plan(&observed(&set(), machines)).wanted;
     let sets = [of(vec![]), of(vec![is("a", GOOD)]), of(vec![is("a", GOOD), bad])];
     let found = sets.map(|set| ["MachinesReady", "MachinesUpToDate"].map(|type_| condition(&set, type_)));
     assert_eq!(found[0], ["True NoReplicas", "True NoReplicas"]);
@@ -122,7 +122,7 @@ fn machines_are_summed_up() {
 
 /// Status, severity, reason and message of each condition for clients of v1beta1, as Cluster API 1.14 writes them.
 fn older(observed: &Observed) -> Vec<[String; 5]> {
-    let older = plan(observed).set.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
+    let older = plan(observed).wanted.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
     let text = |text: Option<String>| text.unwrap_or_default();
     let columns = older.conditions.into_iter().map(|condition| {
         [

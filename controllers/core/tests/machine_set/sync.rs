@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use cluster_core::machine_set::plan;
+use engine::steps::{Apply, RemoveMetadata};
+use kube::api::DynamicObject;
 use schemas::cluster::Machine;
 use serde_json::{Value, json};
 
-use super::{CLUSTER_NAME, CORE, SET_NAME, external, machine, observed, set, with};
+use super::{CLUSTER_NAME, CORE, SET_NAME, applied, external, machine, observed, patched, set, with};
 
 /// A template with every field that needs no rollout.
 fn template() -> Value {
@@ -30,7 +32,8 @@ fn spec(machine: &Machine) -> Value {
 #[test]
 fn what_an_existing_machine_gets() {
     let plan = plan(&observed(&template(), vec![machine("a", json!({}))]));
-    let [(_, wanted)] = plan.sync.as_slice() else { panic!("{:?}", plan.sync) };
+    assert_eq!(plan.steps.texts(), ["apply Machine default/a"]);
+    let wanted = applied(&plan)[0];
     assert_eq!(wanted.metadata.uid.as_deref(), Some("a"), "a Machine that is gone is not made again");
     let labels = json!({"pool": "a", "new": "label", CLUSTER_NAME: "plain", SET_NAME: "set",
         "cluster.x-k8s.io/deployment-name": "md"});
@@ -61,8 +64,8 @@ fn what_a_machine_in_deletion_gets() {
     let wanted = |set: &Value, deletion: Value| {
         let current = going(deletion);
         let plan = plan(&observed(set, vec![current.clone()]));
-        assert!(plan.sync.is_empty());
-        let [(_, wanted)] = plan.update.as_slice() else { panic!("{:?}", plan.update) };
+        assert_eq!(plan.steps.texts(), ["patch Machine default/a"]);
+        let wanted = patched(&plan)[0];
         assert_eq!(wanted.metadata, current.metadata, "labels and annotations stay");
         spec(wanted)
     };
@@ -90,7 +93,8 @@ fn labels_and_annotations_of_a_machines_objects() {
     };
     let all = json!({"pool": "a", CLUSTER_NAME: "plain", SET_NAME: "set"});
     let going = machine("going", json!({"/metadata/deletionTimestamp": "2026-11-21T00:30:00Z"}));
-    let mut observed = observed(&set(), vec![machine("a", json!({})), machine("b", json!({})), going]);
+    let unscaled = with(set(), json!({"/spec/replicas": null}));
+    let mut observed = observed(&unscaled, vec![machine("a", json!({})), machine("b", json!({})), going]);
     observed.parts = vec![
         part("a", json!({"pool": "a"})),
         part("b", all.clone()),
@@ -98,19 +102,26 @@ fn labels_and_annotations_of_a_machines_objects() {
         part("stranger", json!({})),
     ];
     let plan = plan(&observed);
-    let [(_, wanted)] = plan.sync_parts.as_slice() else { panic!("{:?}", plan.sync_parts) };
-    assert_eq!(wanted.metadata.name.as_deref(), Some("a"));
+    let expected = [
+        "apply Machine default/a",
+        "apply Machine default/b",
+        "patch Machine default/going",
+        "apply DevMachine default/a",
+    ];
+    assert_eq!(plan.steps.texts(), expected);
+    let wanted = &plan.steps.of::<Apply<DynamicObject>>().next().unwrap().wanted;
     assert_eq!(json!(wanted.metadata.labels), all);
     assert_eq!(json!(wanted.metadata.annotations), json!({"note": "x"}));
-    assert!(plan.remove_metadata.is_empty(), "{:?}", plan.remove_metadata);
     // A label that the template has no more is removed while the Machine still has it, too.
     let mut more = all.clone();
     more["team"] = json!("blue");
     observed.machines = vec![machine("b", json!({"/metadata/labels": more})), machine("a", json!({}))];
     observed.parts = vec![part("b", more.clone()), part("a", more)];
     let plan = self::plan(&observed);
-    let [(part, removed)] = plan.remove_metadata.as_slice() else { panic!("{:?}", plan.remove_metadata) };
-    assert_eq!(part.object.metadata.name.as_deref(), Some("b"));
+    let expected =
+        ["remove metadata of DevMachine default/b", "apply Machine default/b", "apply Machine default/a"];
+    assert_eq!(plan.steps.texts(), expected);
+    let removed = &plan.steps.of::<RemoveMetadata<DynamicObject>>().next().unwrap().removed;
     assert_eq!(removed.labels.iter().map(String::as_str).collect::<Vec<_>>(), ["team"]);
     assert!(removed.annotations.is_empty());
 }

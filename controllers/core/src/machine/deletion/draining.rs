@@ -1,10 +1,10 @@
 //! The step of a deletion that drains the Node.
 
 use engine::object::annotation;
+use engine::steps::Event;
 
 use super::timeouts::{come_again, end, is_over};
 use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
-use crate::change::Event;
 use crate::machine::changes::{Plan, Step};
 use crate::machine::drain::{self, Outcome};
 use crate::machine::observed::{NodeState, Observed, OnDemand};

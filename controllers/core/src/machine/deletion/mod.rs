@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use chrono::Duration;
 use engine::ExternalObject;
 use engine::object::is_deleting;
+use engine::steps::Event;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::{MachineDeletionSpec, MachineDeletionStatus};
 use schemas::deletion_grace::is_torn_down;
@@ -21,7 +22,7 @@ use super::facts::node_name;
 use super::observed::{NodeState, Observed};
 use super::v1beta1;
 
-use crate::change::{Event, Reference};
+use crate::change::Reference;
 use timeouts::{come_again, end};
 
 const PRE_DRAIN: &str = "pre-drain.delete.hook.machine.cluster.x-k8s.io";

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use engine::NamespacedName;
 use engine::object::annotation;
+use engine::steps::Event;
 use k8s_openapi::api::core::v1::{Node, PersistentVolume};
 
 use super::timeouts::{come_again, end, is_over};
 use super::{OUT_OF_REACH, deletion, is_past_drain, spec, start, status};
-use crate::change::Event;
 use crate::machine::changes::{Plan, Step};
 use crate::machine::drain;
 use crate::machine::observed::{NodeState, NodeVolumes, Observed, OnDemand};
