@@ -17,6 +17,6 @@ pub const EVENT_OBJECTS: usize = 4096;
 /// 5,000 Nodes, which take about 30 KB each.
 pub const CLUSTERS_TOGETHER_BYTES: usize = 512 << 20;
 /// Bytes of all answers that are being received from all workload clusters, shared like [`CLUSTERS_TOGETHER_BYTES`].
-pub(crate) const ANSWERS_TOGETHER_BYTES: u64 = 256 << 20;
+pub const ANSWERS_TOGETHER_BYTES: u64 = 256 << 20;
 /// JSON objects within one object of a workload cluster. An empty one is two bytes of text, and can be a kilobyte in memory.
 pub const OBJECT_PARTS: usize = 20_000;

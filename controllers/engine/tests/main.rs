@@ -28,3 +28,4 @@ mod support;
 mod v1beta1;
 mod versions;
 mod watch;
+mod workload_clients;

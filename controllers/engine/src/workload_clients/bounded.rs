@@ -31,11 +31,18 @@ const EVENT_LIMIT: u64 = 8 << 20;
 
 /// The bytes of all bodies that the clients of all workload clusters are receiving, but for watches.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answers(Arc<AtomicU64>);
+pub struct Answers(Arc<AtomicU64>);
+
+impl Answers {
+    /// Returns how many bytes are being received.
+    pub fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 /// Adds the limits to a client.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BoundedLayer {
+pub struct BoundedLayer {
     together: Together,
 }
 
@@ -76,7 +83,7 @@ impl<S> Layer<S> for BoundedLayer {
 
 /// A client with limits for its answers.
 #[derive(Debug, Clone)]
-pub(super) struct Bounded<S> {
+pub struct Bounded<S> {
     inner: S,
     together: Together,
 }
@@ -131,7 +138,7 @@ impl Limits {
 }
 
 /// A body with limits. Its errors name the limit.
-pub(super) struct BoundedBody<B> {
+pub struct BoundedBody<B> {
     inner: Pin<Box<B>>,
     limits: Limits,
     /// Bytes of the body, or of the current line.
@@ -223,6 +230,3 @@ where
         self.inner.size_hint()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! The Kubernetes clients of workload clusters, whose answers are limited in time and size.
 
-mod bounded;
+pub mod bounded;
 mod client;
 
-pub(crate) use bounded::Answers;
+use bounded::Answers;
 pub use client::WorkloadClients;

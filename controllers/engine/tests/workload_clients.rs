@@ -2,8 +2,20 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use super::*;
+use bytes::Bytes;
+use engine::limits::ANSWERS_TOGETHER_BYTES;
+use engine::workload_clients::bounded::{Answers, BoundedLayer};
+use http::{Request, Response};
+use http_body::{Body as HttpBody, Frame};
+use tokio::time::timeout;
+use tower::{Layer, Service};
+
+const BODY_LIMIT: u64 = 32 << 20;
+const EVENT_LIMIT: u64 = 8 << 20;
 
 /// A body that sends these parts and then stays silent.
 struct Parts(VecDeque<Bytes>);
@@ -139,9 +151,9 @@ async fn the_answers_of_all_clusters_have_one_limit_and_each_leaves_room() {
                 drop(body);
             }
         }
-        assert!(all.0.load(Ordering::Relaxed) + (20 << 20) <= ANSWERS_TOGETHER_BYTES, "room for another one");
+        assert!(all.bytes() + (20 << 20) <= ANSWERS_TOGETHER_BYTES, "room for another one");
     }
     assert_eq!((bodies.len(), refused), (11, 9));
     bodies.clear();
-    assert_eq!(all.0.load(Ordering::Relaxed), 0, "what has ended does not count");
+    assert_eq!(all.bytes(), 0, "what has ended does not count");
 }
