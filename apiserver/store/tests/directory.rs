@@ -1,4 +1,5 @@
 //! The data directory: who can read it, and who holds it.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;

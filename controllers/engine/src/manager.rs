@@ -26,7 +26,7 @@ use crate::objects::Objects;
 use crate::queue::Queue;
 use crate::quota::{Budget, Quota};
 use crate::startup::Startup;
-use crate::workload_clients::Answers;
+use crate::workload_clients::bounded::Answers;
 
 /// The inputs of a [`Manager`].
 pub struct ManagerOptions {

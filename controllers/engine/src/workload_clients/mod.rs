@@ -3,5 +3,4 @@
 pub mod bounded;
 mod client;
 
-use bounded::Answers;
 pub use client::WorkloadClients;
