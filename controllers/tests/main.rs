@@ -22,12 +22,8 @@ mod ipam;
 mod kubeadm;
 #[path = "../metal/bmc/tests/main.rs"]
 mod metal_bmc;
-#[path = "../metal/data/tests/main.rs"]
-mod metal_data;
 #[path = "../metal/hosts/tests/main.rs"]
 mod metal_hosts;
-#[path = "../metal/ipam/tests/main.rs"]
-mod metal_ipam;
 #[path = "../metal/machines/tests/main.rs"]
 mod metal_machines;
 #[path = "../metal/protocol/tests/main.rs"]

@@ -77,24 +77,14 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("node-runtime", &["schemas", "engine"], "system containers know nothing of Kubernetes"),
     ("node-balancer", &["schemas", "engine"], "a balancer knows connections, not what is in them"),
     ("kubelet", &["store", "registry", "serving"], "a kubelet knows a client, never the store"),
-    ("metal-data", &["store", "registry", "serving"], "a controller knows a client, never the store"),
-    (
-        "metal-data",
-        &["cluster-core", "kubeadm", "metal", "metal-ipam"],
-        "controllers meet only through the API",
-    ),
     ("cluster-ipam", &["store", "registry", "serving"], "a controller knows a client, never the store"),
     (
         "cluster-ipam",
-        &["cluster-core", "kubeadm", "metal", "metal-data", "metal-ipam"],
+        &["cluster-core", "kubeadm", "metal", "metal-machines"],
         "controllers meet only through the API",
     ),
-    ("metal-ipam", &["store", "registry", "serving"], "a controller knows a client, never the store"),
-    (
-        "metal-ipam",
-        &["cluster-core", "kubeadm", "metal", "metal-data"],
-        "controllers meet only through the API",
-    ),
+    ("metal-machines", &["store", "registry", "serving"], "a controller knows a client, never the store"),
+    ("metal-machines", &["cluster-core", "kubeadm", "simulated"], "controllers meet only through the API"),
     (
         "agent",
         &["schemas", "engine", "metal", "bmc", "serving"],

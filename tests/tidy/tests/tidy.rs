@@ -251,9 +251,9 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("controllers/kubeadm", "ConfigController", 4),
     ("controllers/kubeadm", "ControlPlaneController", 7),
     ("controllers/metal/bmc", "Redfish", 10),
-    ("controllers/metal/data", "DataReconciler", 4),
     ("controllers/metal/hosts", "HostReconciler", 5),
     ("controllers/metal/hosts", "Planner", 11),
+    ("controllers/metal/machines", "DataReconciler", 4),
     ("controllers/topology", "TopologyController", 15),
     ("tests/netboot", "Service", 4),
 ];

@@ -130,8 +130,8 @@ pub(super) fn families() -> Vec<Family> {
             boot_images: context.boot_images.clone(),
         })
         .with(metal_machines::PROVIDERS, |_| ())
-        .with(metal_data::PROVIDERS, |_| ())
-        .with(metal_ipam::PROVIDERS, |_| ())
+        .with(metal_machines::data::PROVIDERS, |_| ())
+        .with(metal_machines::ipam::PROVIDERS, |_| ())
         .on_demand(ProviderType::Infrastructure, "metal3", METAL3, "capm3-system")
         .on_demand(ProviderType::Ipam, "metal3", METAL3, "capm3-system"),
         Family::of_pods(),
@@ -258,7 +258,9 @@ mod tests {
         names.extend(of(addons::PROVIDERS).chain(of(cluster_ipam::PROVIDERS)));
         names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
         names.extend(
-            of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
+            of(metal_machines::data::PROVIDERS)
+                .chain(of(metal_machines::ipam::PROVIDERS))
+                .chain(of(metal_machines::PROVIDERS)),
         );
         names.extend(
             of(operator::PROVIDERS)

@@ -19,3 +19,8 @@ pub const REMEDIATION_RETRIES: i32 = 1;
 pub const DRAIN_POLL: Duration = Duration::from_secs(5);
 /// A machine whose host runs its image, and that has neither reported nor become a Node for this long, is silent.
 pub const SILENCE: Duration = Duration::from_secs(15 * 60);
+/// The number of claims of a pool that get or return their address at the same time.
+pub const CLAIMS_AT_ONCE: usize = 8;
+/// The shortest time between two writes of a pool's status, for each address in it. The status lists all addresses, so that writing it
+/// after each allocation would take a time that grows with the square of their number.
+pub const STATUS_INTERVAL: Duration = Duration::from_millis(1);
