@@ -91,7 +91,6 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
         "the agent knows the server by its messages only",
     ),
     ("agent-protocol", &["schemas", "engine", "machinery"], "messages are data: both sides carry them"),
-    ("dhcp", &["schemas", "engine", "machinery"], "messages are data: both sides carry them"),
     (
         "metal-boot",
         &["schemas", "engine", "metal", "agent", "metal-images"],

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_protocol::CONFIGURATION;
 use anyhow::{Context, Result, ensure};
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -13,7 +14,7 @@ use rustix::mount::{MountFlags, mount};
 
 use crate::devices::Devices;
 use crate::journal::Journal;
-use crate::machine::{Arguments, CONFIGURATION, configuration};
+use crate::machine::{Arguments, configuration};
 use crate::modules::Loader;
 use crate::network::lldp::Neighbours;
 use crate::network::{Tools, ask_on_all};

@@ -2,13 +2,10 @@
 
 use std::path::Path;
 
-use agent_protocol::{Configuration, Enrolment};
+use agent_protocol::{CONFIGURATION, Configuration, Enrolment};
 use anyhow::{Context, Result, ensure};
 
 use crate::network::{Attached, Fixed, interfaces};
-
-/// The path of the configuration in the initramfs.
-pub const CONFIGURATION: &str = "/etc/firstlight/agent.json";
 
 /// The agent's arguments on the kernel command line.
 #[derive(Clone, Debug, Default, PartialEq)]

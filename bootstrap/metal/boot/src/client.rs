@@ -1,6 +1,6 @@
 //! Recognises which program sends a packet, and for which kind of machine.
 
-use dhcp::{MacAddress, Packet, options};
+use agent_protocol::dhcp::{MacAddress, Packet, options};
 
 /// Instruction sets for which boot files exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Utc};
-use dhcp::MacAddress;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
-use dhcp::{MacAddress, Options, Packet, options};
+use agent_protocol::dhcp::{MacAddress, Options, Packet, options};
 
 use crate::client::{Architecture, Processor, Program};
 use crate::machine::Boot;

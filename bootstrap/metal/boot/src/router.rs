@@ -4,7 +4,7 @@
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;

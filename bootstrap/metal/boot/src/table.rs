@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;

@@ -3,7 +3,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use dhcp::{Kind, MacAddress, Packet, options};
+use agent_protocol::dhcp::{Kind, MacAddress, Packet, options};
 use metal_boot::dhcp4::leases::Leases;
 use metal_boot::dhcp6;
 
@@ -85,7 +85,7 @@ fn a_machine_without_anything_to_boot_gets_its_address_alone() {
     let answer = offered(&discover([0x52, 0x54, 0, 1, 2, 3], &[class, (93, &[0, 33])]), &["ipxe.efi"]);
     assert_eq!((answer.kind, answer.file.as_str()), (Kind::Offer, ""));
     assert_ne!(answer.yours, Ipv4Addr::UNSPECIFIED);
-    assert!(dhcp::Packet::read(&[0; 10]).is_err());
+    assert!(agent_protocol::dhcp::Packet::read(&[0; 10]).is_err());
 }
 
 /// The bytes of a DHCPv6 message: type, transaction, options.

@@ -1,7 +1,7 @@
 //! Checks that messages recorded from real clients (OVMF 2022.11, iPXE 1.0.0+git-20190125, the agent) are understood.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-use dhcp::{Kind, MacAddress, Packet, options};
+use agent_protocol::dhcp::{Kind, MacAddress, Packet, options};
 use metal_boot::client::{Architecture, Processor, Program};
 use metal_boot::dhcp4::leases::Leases;
 use metal_boot::router;

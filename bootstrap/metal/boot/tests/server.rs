@@ -3,8 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
 
+use agent_protocol::dhcp::Packet;
 use chrono::DateTime;
-use dhcp::Packet;
 use metal_boot::client::Processor;
 use metal_boot::dhcp4::answer::Answer;
 use metal_boot::dhcp4::leases::Leases;

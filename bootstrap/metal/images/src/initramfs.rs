@@ -3,9 +3,8 @@
 use std::fs::File;
 use std::io::{self, Read, Write};
 
-use agent::machine::CONFIGURATION;
-use agent::modules::{FOLDER, INDEX};
-use agent_protocol::Configuration;
+use agent_protocol::modules::{FOLDER, INDEX};
+use agent_protocol::{CONFIGURATION, Configuration};
 use anyhow::{Context, Result, ensure};
 use flate2::write::GzEncoder;
 

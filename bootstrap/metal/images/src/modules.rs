@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use agent::modules::{Index, Module, plain_name};
+use agent_protocol::modules::{Index, Module, plain_name};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::limits::MODULE_BYTES_MAX;

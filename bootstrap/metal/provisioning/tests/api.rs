@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use access::User;
+use agent_protocol::dhcp::MacAddress;
 use agent_protocol::{Action, Enrolment, Progress, Report, State};
 use axum::body::Body;
-use dhcp::MacAddress;
 use engine::{Kind, Manager, ManagerOptions, NamespacedName, Objects};
 use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::Secret;

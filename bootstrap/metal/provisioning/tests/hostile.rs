@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agent_protocol::dhcp::MacAddress;
 use agent_protocol::{Enrolment, Report};
 use axum::body::Body;
-use dhcp::MacAddress;
 use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Event;
 use metal_boot::machine::{Directory, Lease};

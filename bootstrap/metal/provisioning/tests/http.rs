@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use machinery::random::Random;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The path of the configuration in the initramfs.
+pub const CONFIGURATION: &str = "/etc/firstlight/agent.json";
+
 /// The content of `/etc/firstlight/agent.json` in the initramfs. The kernel arguments `firstlight.server=URL` (may be repeated) take
 /// precedence over `servers`.
 #[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq)]

@@ -13,15 +13,18 @@
 //! long as it runs: the server accepts no other certificate for it. An agent enrols again with the same certificate whenever the server
 //! answers 401 (after a restart of the server).
 //!
-//! The agent, its server and the controllers use this crate. [`Action`] is the only list of instructions.
+//! The agent, its server and the controllers use this crate. [`Action`] is the only list of instructions. [`dhcp`] has the messages of
+//! DHCP, and [`modules`] and [`Configuration`] what the server writes into the initramfs for the agent.
 
 mod configuration;
+pub mod dhcp;
 mod enrolment;
 mod hexadecimal;
 mod instruction;
+pub mod modules;
 mod report;
 
-pub use configuration::Configuration;
+pub use configuration::{CONFIGURATION, Configuration};
 pub use enrolment::{Challenge, Endorsement, Enrolled, Enrolment};
 pub use hexadecimal::{from_hexadecimal, hexadecimal};
 pub use instruction::{Action, Deployment, Erase, Image, Instruction, RootDeviceHints};

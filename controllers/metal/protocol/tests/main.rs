@@ -1,3 +1,5 @@
-//! Tests of protocol.
+//! What machines and the server say to each other, on the wire and in the initramfs.
 
+mod dhcp;
 mod instruction;
+mod modules;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use agent_protocol::dhcp::{Kind, MacAddress, Options, Packet, options};
 use anyhow::{Result, ensure};
-use dhcp::{Kind, MacAddress, Options, Packet, options};
 use machinery::clock::Clock;
 use nix::sys::socket::{setsockopt, sockopt};
 use tokio::net::UdpSocket;

@@ -4,11 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agent_protocol::dhcp::MacAddress;
 use anyhow::{Result, anyhow};
 use axum::Router;
 use axum::body::Body;
 use chrono::TimeDelta;
-use dhcp::MacAddress;
 use engine::Manager;
 use http::Request;
 use http_body_util::BodyExt as _;

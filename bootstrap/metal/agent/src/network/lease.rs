@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use dhcp::{Kind, MacAddress, Options, Packet, options};
+use agent_protocol::dhcp::{Kind, MacAddress, Options, Packet, options};
 
 /// The largest message that is sent.
 const MESSAGE_BYTES_MAX: usize = 1472;

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-use dhcp::{Kind, MacAddress, Packet, options};
+use agent_protocol::dhcp::{Kind, MacAddress, Packet, options};
 
 use super::link::{CLIENT_PORT, SERVER_PORT};
 use crate::client::{Architecture, Program};

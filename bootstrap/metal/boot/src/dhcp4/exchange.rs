@@ -2,8 +2,8 @@
 
 use std::net::Ipv4Addr;
 
+use agent_protocol::dhcp::{Kind, Packet, options};
 use chrono::{DateTime, Utc};
-use dhcp::{Kind, Packet, options};
 
 use super::answer::{Answer, Outcome, destination, echo, nothing_to_boot};
 use super::leases::{Declined, Leases, after};

@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use futures::future::join_all;
 use machinery::clock::Clock;
 use parking_lot::Mutex;

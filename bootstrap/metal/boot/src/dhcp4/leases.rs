@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Duration, Utc};
-use dhcp::MacAddress;
 
 use super::subnet::Subnet;
 use crate::limits;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use agent_protocol::dhcp::{Kind, MacAddress, Packet, options};
 use chrono::{DateTime, Utc};
-use dhcp::{Kind, MacAddress, Packet, options};
 
 use crate::limits;
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use dhcp::{Kind, Packet, options};
+use agent_protocol::dhcp::{Kind, Packet, options};
 
 use super::answer::{Answer, Outcome, destination, echo, nothing_to_boot};
 use super::exchange::Exchange;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddrV4;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Utc};
-use dhcp::MacAddress;
 
 use super::super::subnet::Network;
 use super::super::testing::discover;

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 
-use dhcp::{Kind, Options, Packet, options};
+use agent_protocol::dhcp::{Kind, Options, Packet, options};
 use machinery::random::Random;
 
 use super::link::{CLIENT_PORT, SERVER_PORT};

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::Arc;
 
-use dhcp::{Kind, MacAddress, Packet};
+use agent_protocol::dhcp::{Kind, MacAddress, Packet};
 use machinery::clock::Clock;
 use parking_lot::Mutex;
 use tokio::net::UdpSocket;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
-use dhcp::{Kind, options};
+use agent_protocol::dhcp::{Kind, options};
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use machinery::random::Random;

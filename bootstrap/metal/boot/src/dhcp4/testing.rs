@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use dhcp::{Kind, MacAddress, Options, Packet};
+use agent_protocol::dhcp::{Kind, MacAddress, Options, Packet};
 
 /// The discover message of a machine.
 pub fn discover(mac: MacAddress) -> Packet {

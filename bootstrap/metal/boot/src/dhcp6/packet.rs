@@ -1,6 +1,6 @@
 //! Messages of DHCP for IPv6.
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 
 /// The numbers of the options.
 pub mod option {

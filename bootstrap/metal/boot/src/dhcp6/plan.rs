@@ -5,7 +5,7 @@
 
 use std::net::Ipv6Addr;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 
 use super::packet::{Kind, Options, Packet, identifier, mac_of, option};
 use crate::client::{Architecture, Program};

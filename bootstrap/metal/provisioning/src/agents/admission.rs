@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use agent_protocol::Enrolment;
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Duration, Utc};
-use dhcp::MacAddress;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::netboot::AgentStatus;
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 
+use agent_protocol::dhcp::MacAddress;
 use agent_protocol::{Enrolled, Enrolment};
 use chrono::{DateTime, Utc};
-use dhcp::MacAddress;
 use engine::NamespacedName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use machinery::clock::{Clock, parse_rfc3339};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use agent_protocol::dhcp::MacAddress;
 use agent_protocol::{Challenge, ConfigDrive, Endorsement, Instruction, Report};
-use dhcp::MacAddress;
 use engine::events::Recorder;
 use engine::object::annotation;
 use engine::{Manager, NamespacedName, Objects};

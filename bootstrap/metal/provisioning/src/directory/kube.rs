@@ -3,7 +3,7 @@
 
 use std::net::Ipv4Addr;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use engine::{Manager, NamespacedName, Objects};
 use futures::FutureExt;
 use futures::future::BoxFuture;

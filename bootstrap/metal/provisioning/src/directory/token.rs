@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Utc};
-use dhcp::MacAddress;
 use machinery::random::Random;
 
 use crate::fingerprint::fingerprint;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Utc};
-use dhcp::MacAddress;
 use engine::NamespacedName;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use machinery::random::Random;

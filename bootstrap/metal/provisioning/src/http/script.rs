@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use metal_boot::client::Processor;
 use metal_boot::machine::Boot;
 

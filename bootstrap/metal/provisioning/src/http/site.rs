@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use http::request::Parts;
 use http::{Response, StatusCode};
 use metal_boot::boot_files::BootFiles;

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Duration, Utc};
-use dhcp::MacAddress;
 use engine::events::Recorder;
 use engine::{Manager, NamespacedName, Objects};
 use http::{Response, StatusCode};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dhcp::MacAddress;
+use agent_protocol::dhcp::MacAddress;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::ResourceExt;

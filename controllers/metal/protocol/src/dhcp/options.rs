@@ -26,7 +26,7 @@ pub const REQUESTED_ADDRESS: u8 = 50;
 pub const LEASE_TIME: u8 = 51;
 /// The fields of the message that contain options: `file`, `sname`, or both.
 pub const OVERLOAD: u8 = 52;
-/// The message type ([`crate::Kind`]).
+/// The message type ([`crate::dhcp::Kind`]).
 pub const MESSAGE_TYPE: u8 = 53;
 /// The address of the server: in a request, the server that the client chose; in an answer, the server that sent it.
 pub const SERVER_IDENTIFIER: u8 = 54;
