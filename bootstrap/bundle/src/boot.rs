@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use metal_images::assets::Assets;
+use metal_boot::images::assets::Assets;
 use tempfile::TempDir;
 
 use crate::files::{FileKind, NewFile};

@@ -93,13 +93,8 @@ const FORBIDDEN: &[(&str, &[&str], &str)] = &[
     ("agent-protocol", &["schemas", "engine", "machinery"], "messages are data: both sides carry them"),
     (
         "metal-boot",
-        &["schemas", "engine", "metal", "agent", "metal-images"],
+        &["schemas", "engine", "metal", "agent", "metal-provisioning"],
         "booting knows nothing of Kubernetes",
-    ),
-    (
-        "metal-images",
-        &["schemas", "engine", "metal", "metal-provisioning"],
-        "images know nothing of Kubernetes",
     ),
 ];
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use metal_images::program::Entry;
+use metal_boot::images::program::Entry;
 use sha2::{Digest, Sha256};
 use tar::{Builder, EntryType, Header};
 

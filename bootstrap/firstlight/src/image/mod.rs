@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 pub use layer::Layer;
-pub use metal_images::program::Entry;
+pub use metal_boot::images::program::Entry;
 
 /// The path of the program in the image.
 pub const PROGRAM: &str = "/firstlight";
@@ -30,7 +30,7 @@ const ARGUMENTS: [&str; 3] = ["serve", "--listen", "0.0.0.0:6443"];
 /// # Errors
 /// The system is not Linux, or a file cannot be read.
 pub fn of_this_process() -> Result<Vec<Entry>> {
-    metal_images::program::of_this_process(PROGRAM)
+    metal_boot::images::program::of_this_process(PROGRAM)
 }
 
 /// Returns the default name of the image.

@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use metal::preprovisioning::{BootImages, InitialImage, MediaImage};
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
+use metal_boot::images::assets::{Assets, Kernel};
+use metal_boot::images::cache::{Inputs, MODE, make_once};
+use metal_boot::images::program::Entry;
+use metal_boot::images::{KernelModules, initramfs, program, uki};
 use metal_boot::pieces::Piece;
-use metal_images::assets::{Assets, Kernel};
-use metal_images::cache::{Inputs, MODE, make_once};
-use metal_images::program::Entry;
-use metal_images::{KernelModules, initramfs, program, uki};
 use metal_provisioning::media;
 
 /// The kernel's arguments before those of the site. People see the first console; the agent writes to the last one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use bundle::{Bundle, Catalogue, FileKind};
-use metal_images::assets::{Assets, NewAsset};
+use metal_boot::images::assets::{Assets, NewAsset};
 
 /// Opens bundles. Their tables and manifests are read and checked, and nothing else.
 ///

@@ -129,7 +129,7 @@ impl Settings {
             range: self.range,
             sources: Sources::new(self.images.clone()),
             credentials: Credentials::of_this_user(),
-            program: metal_images::program::of_this_process,
+            program: metal_boot::images::program::of_this_process,
             random: random.clone(),
         });
         Ok(Opened::Docker(choice, Arc::new(docker.await?)))

@@ -1,4 +1,4 @@
-//! Every limit of DHCP and TFTP.
+//! Every limit of DHCP, of TFTP, and of the files that images are made of.
 
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub const OBSERVED: usize = 4096;
 pub const DISPLACED: usize = 4096;
 /// How long an observed address of another DHCP server is attributed to its machine.
 pub const OBSERVED_TIME: Duration = Duration::from_secs(24 * 3600);
+/// The largest kernel module, in bytes after decompression. Modules are read into memory.
+pub const MODULE_BYTES_MAX: u64 = 256 << 20;
 
 /// Converts a limit to a `chrono` duration.
 pub fn duration(limit: Duration) -> chrono::Duration {

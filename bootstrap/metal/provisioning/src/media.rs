@@ -10,9 +10,9 @@ use http::{Response, StatusCode};
 use k8s_openapi::api::core::v1::Secret;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
+use metal_boot::images::iso;
 use metal_boot::personal::PersonalFile;
 use metal_boot::pieces::{Piece, Pieces};
-use metal_images::iso;
 use schemas::metal3::PreprovisioningImage;
 
 use crate::directory::Kube;

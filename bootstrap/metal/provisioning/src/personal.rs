@@ -12,11 +12,11 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use metal_boot::boot_files::BootFiles;
 use metal_boot::client::Processor;
+use metal_boot::images::uki;
 use metal_boot::machine::{Boot, Directory};
 use metal_boot::offer::unified_name;
 use metal_boot::personal::{PersonalFile, PersonalFiles};
 use metal_boot::pieces::{Piece, Pieces};
-use metal_images::uki;
 
 use crate::agents::Agents;
 use crate::fingerprint::fingerprint;

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use metal_images::program::Entry;
+use metal_boot::images::program::Entry;
 use system_containers::balancer::FOLDER;
 
 /// The path of the program in its image, by which it knows what it is.
 pub const PROGRAM: &str = "/firstlight-node-balancer";
 
-/// Returns the files that this program needs to run elsewhere ([`metal_images::program::of_this_process`]). The program itself has the given path
+/// Returns the files that this program needs to run elsewhere ([`metal_boot::images::program::of_this_process`]). The program itself has the given path
 /// there.
 pub type Program = fn(&str) -> Result<Vec<Entry>>;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use container_images::{Credentials, Sources};
 use machinery::random::Random;
-use metal_images::program::Entry;
+use metal_boot::images::program::Entry;
 use node_docker::{Docker, Engine, Options};
 use system_containers::{Runtime, Spec};
 use tempfile::TempDir;

@@ -10,7 +10,7 @@ use agent::journal::Journal;
 use agent::server::{authorities, https, image_client_config};
 use anyhow::{Context, Result};
 use machinery::random::Random;
-use metal_images::cache::sum;
+use metal_boot::images::cache::sum;
 use pki::{CertificateAuthority, KeyAlgorithm};
 use tokio::runtime::Handle;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
-use metal_images::assets::Assets;
+use metal_boot::images::assets::Assets;
 
 use crate::data_directory::DataDirectory;
 use crate::options::DirectoryOptions;

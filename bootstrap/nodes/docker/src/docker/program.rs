@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use anyhow::{Context, Result};
 use http::Method;
 use machinery::hash::fnv1a_64;
-use metal_images::program::Entry;
+use metal_boot::images::program::Entry;
 use system_containers::balancer::{CONFIGURATION, FOLDER, STATUS};
 use tar::{Builder, EntryType, Header};
 

@@ -47,7 +47,7 @@ pub async fn run(kind: Kind, folder: &Path) -> Result<()> {
         range: None,
         sources: Sources::new(vec![archive]),
         credentials: Credentials::default(),
-        program: metal_images::program::of_this_process,
+        program: metal_boot::images::program::of_this_process,
         random: Random::system(),
     })
     .await?;

@@ -110,7 +110,7 @@ fn unified() -> Vec<u8> {
     stub[0x54..0x56].copy_from_slice(&240u16.to_le_bytes());
     stub[0x58..0x5a].copy_from_slice(&0x20bu16.to_le_bytes());
     stub[0x58 + 36..0x58 + 40].copy_from_slice(&0x200u32.to_le_bytes());
-    let parts = crate::uki::Parts {
+    let parts = crate::images::uki::Parts {
         stub,
         release: String::new(),
         arguments: String::new(),
@@ -118,7 +118,7 @@ fn unified() -> Vec<u8> {
         initramfs: vec![2; 100].into(),
     };
     let mut image = Vec::new();
-    crate::uki::assemble(parts).unwrap().write(&mut image).unwrap();
+    crate::images::uki::assemble(parts).unwrap().write(&mut image).unwrap();
     image
 }
 

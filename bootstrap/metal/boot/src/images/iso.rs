@@ -4,8 +4,8 @@
 //! The image is a list of pieces: except for some kilobytes it consists of the kernel image file, so an image for each machine needs no
 //! disk space.
 
+use crate::pieces::Pieces;
 use anyhow::{Result, ensure};
-use metal_boot::pieces::Pieces;
 
 /// The block size of the ISO file system in bytes.
 const BLOCK: u64 = 2048;
@@ -190,7 +190,7 @@ fn fat(file: Pieces, name: &[u8; 11]) -> Result<Pieces> {
     image.push(folder(&boot, cluster));
     image.extend(file);
     let left = sectors * SECTOR - image.len();
-    image.push(metal_boot::pieces::Piece::Zeros(left));
+    image.push(crate::pieces::Piece::Zeros(left));
     Ok(image)
 }
 
@@ -261,7 +261,7 @@ mod tests {
             let content: Vec<u8> = (0..size.min(10_000_000)).map(|n| (n / 1000) as u8).collect();
             let mut file = Pieces::default();
             file.push(content.clone());
-            file.push(metal_boot::pieces::Piece::Zeros((size - content.len()) as u64));
+            file.push(crate::pieces::Piece::Zeros((size - content.len()) as u64));
             let mut image = Vec::new();
             assemble(file, "x86_64").unwrap().write(&mut image).unwrap();
             assert_eq!(image.len() % 2048, 0);

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use crate::pieces::{Piece, Pieces};
 use anyhow::{Context, Result, ensure};
-use metal_boot::pieces::{Piece, Pieces};
 
 /// The alignment of the sections in memory, whatever the stub declares: all firmware can map pages of this size.
 const PAGE: u64 = 4096;

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::offer;
 use anyhow::{Context, Result, ensure};
-use metal_boot::offer;
 
-use crate::{program, uki};
+use crate::images::{program, uki};
 
 /// The number of bytes that are examined. The sections of systemd's stub all lie within them.
 const LOOK: u64 = 256 << 10;

@@ -7,8 +7,8 @@ use std::fs::File;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use metal_boot::images::{KernelModules, initramfs, iso, program, uki};
 use metal_boot::pieces::{Piece, Pieces};
-use metal_images::{KernelModules, initramfs, iso, program, uki};
 
 fn main() -> Result<()> {
     if agent::is_init() {
