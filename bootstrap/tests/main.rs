@@ -9,8 +9,12 @@ mod bundle;
 mod clusterctl;
 #[path = "../distribution/tests/main.rs"]
 mod distribution;
+#[path = "../metal/agent/tests/main.rs"]
+mod metal_agent;
 #[path = "../metal/boot/tests/main.rs"]
 mod metal_boot;
+#[path = "../metal/erase/tests/main.rs"]
+mod metal_erase;
 #[path = "../metal/provisioning/tests/main.rs"]
 mod metal_provisioning;
 #[path = "../nodes/balancer/tests/main.rs"]

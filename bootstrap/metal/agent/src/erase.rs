@@ -12,7 +12,7 @@ use crate::inventory::{Disk, Kind, text};
 /// How often a disk is asked for the progress of a sanitize operation.
 const ASK: Duration = Duration::from_secs(5);
 /// The SCSI vendor string of an ATA disk behind Linux's translation layer.
-const ATA: &str = "ATA";
+pub const ATA: &str = "ATA";
 
 /// Callbacks during an erase: progress and waiting.
 pub struct Telling<'a> {
@@ -58,7 +58,7 @@ fn open(disk: &Disk) -> Result<File> {
 }
 
 /// Tries the methods that the disk supports, the best one first.
-fn of_nvme(
+pub fn of_nvme(
     device: &mut dyn nvme::Controller,
     namespace: u32,
     methods: &[nvme::EraseMethod],
@@ -99,67 +99,4 @@ fn of_ata(port: &mut dyn ata::Port, telling: &Telling<'_>) -> Result<Option<&'st
     (telling.progress)(&format!("{method}, {} minutes as the disk says", known.minutes), 0, 0);
     ata::erase(port).context(method)?;
     Ok(Some(method))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::RefCell;
-    use std::io;
-
-    use super::*;
-
-    /// A controller whose format command fails, and whose sanitize operation takes two steps.
-    #[derive(Default)]
-    struct Controller {
-        asked: u8,
-        told: Vec<u8>,
-        fails: bool,
-    }
-
-    impl nvme::Controller for Controller {
-        fn submit(&mut self, command: &nvme::Command, data: &mut [u8]) -> io::Result<u16> {
-            self.told.push(command.opcode);
-            Ok(match command.opcode {
-                0x80 => 0x205,
-                0x84 if self.fails => 0x1d,
-                0x02 => {
-                    self.asked += 1;
-                    (data[1], data[2]) = (0x40, if self.asked < 3 { 2 } else { 1 });
-                    0
-                }
-                _ => 0,
-            })
-        }
-    }
-
-    #[test]
-    fn the_next_way_is_tried_and_what_failed_is_told() {
-        use nvme::EraseMethod::{Format, SanitizeBlocks};
-        let said = RefCell::new(Vec::new());
-        let telling = Telling {
-            progress: &|method, done, total| said.borrow_mut().push((method.to_owned(), done, total)),
-            wait: &|_| Ok(()),
-        };
-        let mut controller = Controller::default();
-        let method = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap();
-        assert_eq!(method, SanitizeBlocks);
-        assert_eq!(said.borrow().last(), Some(&(SanitizeBlocks.name().to_owned(), 0x4000, 1 << 16)));
-        assert_eq!(controller.told, [6, 0x80, 0x84, 2, 2, 2]);
-        let mut controller = Controller { fails: true, ..Controller::default() };
-        let error = of_nvme(&mut controller, 1, &[Format, SanitizeBlocks], &telling).unwrap_err().to_string();
-        assert!(error.contains(Format.name()) && error.contains("0x01d"), "{error}");
-        let impatient = Telling { wait: &|_| bail!("ended"), ..telling };
-        assert!(of_nvme(&mut Controller::default(), 1, &[SanitizeBlocks], &impatient).is_err());
-    }
-
-    #[test]
-    fn disks_behind_other_controllers_have_no_way_of_their_own() {
-        let telling = Telling { progress: &|_, _, _| {}, wait: &|_| Ok(()) };
-        for vendor in [None, Some("QEMU"), Some("0x1af4")] {
-            let disk = Disk { name: "/nothing".into(), vendor: vendor.map(str::to_owned), ..Disk::default() };
-            assert_eq!(by_itself(&disk, Path::new("/"), &telling).unwrap(), None);
-        }
-        let disk = Disk { name: "/nothing".into(), vendor: Some(ATA.into()), ..Disk::default() };
-        assert!(by_itself(&disk, Path::new("/"), &telling).is_err());
-    }
 }

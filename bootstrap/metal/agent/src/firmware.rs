@@ -14,9 +14,9 @@ pub const VARIABLES: &str = "/sys/firmware/efi/efivars";
 /// The GUID of the namespace of the boot variables.
 const GLOBAL: &str = "8be4df61-93ca-11d2-aa0d-00e098032b8c";
 /// The attributes of the variables: non-volatile, and accessible at boot time and at run time.
-const ATTRIBUTES: [u8; 4] = [7, 0, 0, 0];
+pub const ATTRIBUTES: [u8; 4] = [7, 0, 0, 0];
 /// The description of the agent's boot entry, by which a later installation finds and replaces it.
-const DESCRIPTION: &str = "firstlight";
+pub const DESCRIPTION: &str = "firstlight";
 const ACTIVE: u32 = 1;
 /// The loader of removable disks, which portable images contain.
 const LOADER: &str =
@@ -57,7 +57,8 @@ impl Firmware {
         std::fs::remove_file(&path).context("the firmware keeps the boot entry")
     }
 
-    fn order(&self) -> Vec<u16> {
+    /// Returns the numbers of the boot entries in their order.
+    pub fn order(&self) -> Vec<u16> {
         let bytes = self.read("BootOrder").unwrap_or_default();
         bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
     }
@@ -89,16 +90,22 @@ impl Firmware {
         (0..u16::MAX).find(|number| !self.path(&entry_name(*number)).exists())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    /// Returns the file of a variable.
+    pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(format!("{name}-{GLOBAL}"))
     }
 
-    fn read(&self, name: &str) -> Option<Vec<u8>> {
+    /// Returns the value of a variable; `None` if it does not exist.
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
         let mut bytes = std::fs::read(self.path(name)).ok()?;
         (bytes.len() >= 4).then(|| bytes.split_off(4))
     }
 
-    fn write(&self, name: &str, value: &[u8]) -> Result<()> {
+    /// Sets a variable.
+    ///
+    /// # Errors
+    /// The firmware refuses it.
+    pub fn write(&self, name: &str, value: &[u8]) -> Result<()> {
         let path = self.path(name);
         make_writable(&path);
         // A variable must be written by a single call, with the attributes first.
@@ -123,7 +130,8 @@ fn entry_name(number: u16) -> String {
     format!("Boot{number:04X}")
 }
 
-fn utf16(text: &str) -> Vec<u8> {
+/// Returns a text as firmware stores it, with a zero at its end.
+pub fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes).collect()
 }
 
@@ -154,34 +162,4 @@ fn device_path(partition: &EfiSystem) -> Vec<u8> {
     path.extend(file);
     path.extend([0x7f, 0xff, 4, 0]);
     path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_installed_comes_first_and_goes_again() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(Firmware::find(&folder.path().join("missing")).is_none());
-        let firmware = Firmware::find(folder.path()).unwrap();
-        firmware.write("Boot0000", &[1, 0, 0, 0, 4, 0, b'x', 0, 0, 0, 0x7f, 0xff, 4, 0]).unwrap();
-        firmware.write("BootOrder", &[0, 0]).unwrap();
-        let partition = EfiSystem { number: 1, start: 2048, length: 4096, guid: [9; 16] };
-        for _ in 0..2 {
-            // The second installation replaces the entry of the first one.
-            firmware.boot_first(&partition).unwrap();
-            assert_eq!(firmware.order(), [1, 0]);
-        }
-        let stored = std::fs::read(firmware.path("Boot0001")).unwrap();
-        assert_eq!(stored[..4], ATTRIBUTES);
-        let path = 4 + 6 + utf16(DESCRIPTION).len();
-        assert_eq!(u16::from_le_bytes([stored[8], stored[9]]) as usize, stored.len() - path);
-        assert_eq!(stored[path..path + 8], [4, 1, 42, 0, 1, 0, 0, 0]);
-        assert_eq!(stored[path + 42..path + 46], [4, 4, 48, 0]);
-        firmware.forget().unwrap();
-        assert_eq!(firmware.order(), [0]);
-        assert!(!firmware.path("Boot0001").exists());
-        firmware.forget().unwrap();
-    }
 }

@@ -3,21 +3,21 @@
 //! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and carries out the server's instructions:
 //! inspect, clean, deploy, restart. It makes no decisions of its own.
 
-mod clean;
+pub mod clean;
 pub mod deploy;
-mod devices;
+pub mod devices;
 pub mod disk;
-mod erase;
-mod firmware;
+pub mod erase;
+pub mod firmware;
 mod init;
-mod inventory;
+pub mod inventory;
 pub mod journal;
 pub mod machine;
 pub mod modules;
 pub mod network;
 pub mod server;
 pub mod tpm;
-mod work;
+pub mod work;
 
 pub use init::{is_init, run};
 pub use inventory::Disk;

@@ -13,12 +13,12 @@ use crate::journal::Journal;
 
 /// The modules that have been tried. Two threads load modules: the one for the kernel's messages, and the one that enumerates devices.
 #[derive(Default)]
-struct Tried(Mutex<BTreeMap<String, Arc<Once>>>);
+pub struct Tried(Mutex<BTreeMap<String, Arc<Once>>>);
 
 impl Tried {
     /// Runs `work` unless it was run for this name. If another thread is running it, waits for that thread: the kernel refuses a module
     /// whose dependencies are not loaded.
-    fn once(&self, name: &str, work: impl FnOnce()) {
+    pub fn once(&self, name: &str, work: impl FnOnce()) {
         let one = self.0.lock().entry(name.to_owned()).or_insert_with(|| Arc::new(Once::new())).clone();
         one.call_once(work);
     }
@@ -103,37 +103,5 @@ fn load(path: &Path) -> Result<()> {
     match rustix::system::finit_module(&file, c"", 0) {
         Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
         Err(error) => Err(error).context("the kernel refuses it"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_another_thread_loads_is_waited_for() {
-        let (tried, loaded) = (Tried::default(), Mutex::new(Vec::new()));
-        let (begins, begun) = std::sync::mpsc::channel();
-        let (ends, ended) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            let (tried, loaded) = (&tried, &loaded);
-            scope.spawn(move || {
-                tried.once("net_failover", || {
-                    begins.send(()).unwrap();
-                    ended.recv().unwrap();
-                    loaded.lock().push("net_failover");
-                });
-            });
-            begun.recv().unwrap();
-            let second = scope.spawn(|| {
-                tried.once("net_failover", || loaded.lock().push("again"));
-                tried.once("virtio_net", || loaded.lock().push("virtio_net"));
-            });
-            // Other modules are not blocked, and the module that depends on the first one is not loaded before it.
-            tried.once("virtio_blk", || loaded.lock().push("virtio_blk"));
-            assert!(!second.is_finished());
-            ends.send(()).unwrap();
-        });
-        assert_eq!(*loaded.lock(), ["virtio_blk", "net_failover", "virtio_net"]);
     }
 }

@@ -135,7 +135,7 @@ pub(crate) async fn receive(
     socket: &UdpSocket,
     buffer: &mut [u8],
 ) -> (usize, SocketAddr) {
-    let mut pauses = Pauses(Duration::from_millis(1));
+    let mut pauses = Pauses::default();
     loop {
         match socket.recv_from(buffer).await {
             Ok(received) => return received,
@@ -145,12 +145,19 @@ pub(crate) async fn receive(
 }
 
 /// The pause before the next attempt on a socket that fails.
-struct Pauses(Duration);
+pub struct Pauses(Duration);
+
+impl Default for Pauses {
+    fn default() -> Self {
+        Self(Duration::from_millis(1))
+    }
+}
 
 impl Pauses {
     const LONGEST: Duration = Duration::from_secs(1);
 
-    fn after(&mut self, service: &'static str, error: &std::io::Error) -> Duration {
+    /// Returns the pause after this error, which is logged once it lasts.
+    pub fn after(&mut self, service: &'static str, error: &std::io::Error) -> Duration {
         let pause = self.0;
         self.0 = Self::LONGEST.min(pause * 2);
         tracing::debug!(service, %error, "nothing can be received");
@@ -221,20 +228,4 @@ pub(crate) fn transfer(local: SocketAddr, peer: SocketAddr) -> std::io::Result<s
     socket.bind(&local.into())?;
     socket.connect(&peer.into())?;
     Ok(socket.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_socket_that_fails_for_ever_is_looked_at_ever_more_rarely() {
-        let (mut pauses, error) =
-            (Pauses(Duration::from_millis(1)), std::io::Error::other("the network is down"));
-        let mut pause = || pauses.after("test", &error);
-        let passing: Duration = (0..3).map(|_| pause()).sum();
-        assert!(passing < Duration::from_millis(10), "an error that passes costs nothing: {passing:?}");
-        let lasting: Duration = (0..70).map(|_| pause()).sum();
-        assert!(lasting > Duration::from_secs(60), "{lasting:?}");
-    }
 }

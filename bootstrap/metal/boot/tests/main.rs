@@ -1,6 +1,29 @@
 //! DHCP, router advertisements and TFTP as machines see them.
 
+mod client;
+mod dhcp4_leases;
+mod dhcp4_observed;
+mod dhcp4_plan;
+mod dhcp4_server;
+mod dhcp4_subnet;
+mod dhcp6_packet;
+mod dhcp6_plan;
+mod discover;
+mod images_assets;
+mod images_cache;
+mod images_initramfs;
+mod images_iso;
+mod images_modules;
+mod images_program;
+mod images_uki;
+mod network;
+mod offer;
 mod packets;
+mod pieces;
 mod recorded;
+mod router;
 mod server;
+mod shares;
 mod tftp;
+mod tftp_packet;
+mod tftp_sender;

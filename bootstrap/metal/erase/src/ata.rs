@@ -12,16 +12,22 @@ use anyhow::{Context, Result, bail};
 
 use crate::call::{self, Data};
 
-const IDENTIFY: u8 = 0xec;
-const SET_PASSWORD: u8 = 0xf1;
-const UNLOCK: u8 = 0xf2;
-const ERASE_PREPARE: u8 = 0xf3;
-const ERASE_UNIT: u8 = 0xf4;
-const DISABLE_PASSWORD: u8 = 0xf6;
+/// The opcode of `IDENTIFY DEVICE`.
+pub const IDENTIFY: u8 = 0xec;
+/// The opcode of `SECURITY SET PASSWORD`.
+pub const SET_PASSWORD: u8 = 0xf1;
+/// The opcode of `SECURITY UNLOCK`.
+pub const UNLOCK: u8 = 0xf2;
+/// The opcode of `SECURITY ERASE PREPARE`.
+pub const ERASE_PREPARE: u8 = 0xf3;
+/// The opcode of `SECURITY ERASE UNIT`.
+pub const ERASE_UNIT: u8 = 0xf4;
+/// The opcode of `SECURITY DISABLE PASSWORD`.
+pub const DISABLE_PASSWORD: u8 = 0xf6;
 /// The size of a data block of a command in bytes.
-const BLOCK: usize = 512;
+pub const BLOCK: usize = 512;
 /// The password, which is set before the erase and removed by it.
-const PASSWORD: &[u8; 32] = b"firstlight\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+pub const PASSWORD: &[u8; 32] = b"firstlight\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 /// The timeout of a command that the disk carries out at once; it may have to spin up.
 const ANSWER: Duration = Duration::from_secs(30);
 /// The longest time of an erase, also if the disk does not report a time.
@@ -64,15 +70,19 @@ impl Port for &File {
     }
 }
 
+/// The data of a command.
 #[derive(Clone, Copy)]
-enum Transfer {
+pub enum Transfer {
+    /// No data.
     None,
+    /// One data block from the disk.
     In,
+    /// One data block for the disk.
     Out,
 }
 
 /// Returns the CDB of `ATA PASS-THROUGH (16)` for a command with one data block or none, in PIO mode.
-fn pass_through(command: u8, transfer: Transfer) -> [u8; 16] {
+pub fn pass_through(command: u8, transfer: Transfer) -> [u8; 16] {
     // The protocol, the flags (direction of the data, counted in blocks by the field "count"), and the count.
     let (protocol, flags, count) = match transfer {
         Transfer::None => (3, 0, 0),
@@ -122,7 +132,7 @@ impl Security {
     }
 
     /// Returns the timeout of an erase. The reported time is only an estimate, so it is doubled.
-    fn erase_time(&self) -> Duration {
+    pub fn erase_time(&self) -> Duration {
         match self.minutes {
             0 => ERASE_TIME_MAX,
             minutes => Duration::from_secs(60 * (2 * u64::from(minutes) + 10)).min(ERASE_TIME_MAX),
@@ -199,6 +209,3 @@ fn with_password(word: u8) -> [u8; BLOCK] {
 fn password() -> String {
     String::from_utf8_lossy(PASSWORD).trim_end_matches('\0').to_owned()
 }
-
-#[cfg(test)]
-mod tests;

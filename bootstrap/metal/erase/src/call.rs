@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -59,6 +60,26 @@ struct SgHeader {
     info: u32,
 }
 
+/// The layouts are those of the kernel on 64 bits.
+const _: () = {
+    assert!(size_of::<NvmeCommand>() == 72);
+    assert!(size_of::<NvmeCommand>() == (NVME_ADMIN >> 16 & 0x3fff) as usize);
+    assert!(offset_of!(NvmeCommand, namespace) == 4);
+    assert!(offset_of!(NvmeCommand, metadata) == 16);
+    assert!(offset_of!(NvmeCommand, data) == 24);
+    assert!(offset_of!(NvmeCommand, data_length) == 36);
+    assert!(offset_of!(NvmeCommand, words_10_to_15) == 40);
+    assert!(offset_of!(NvmeCommand, timeout_milliseconds) == 64);
+    assert!(size_of::<SgHeader>() == 88);
+    assert!(offset_of!(SgHeader, data_length) == 12);
+    assert!(offset_of!(SgHeader, data) == 16);
+    assert!(offset_of!(SgHeader, sense) == 32);
+    assert!(offset_of!(SgHeader, timeout_milliseconds) == 40);
+    assert!(offset_of!(SgHeader, status) == 64);
+    assert!(offset_of!(SgHeader, host_status) == 68);
+    assert!(offset_of!(SgHeader, info) == 80);
+};
+
 /// The data of a command.
 pub(crate) enum Data<'a> {
     /// No data.
@@ -87,7 +108,7 @@ pub(crate) fn nvme_admin(
         timeout_milliseconds: milliseconds(timeout),
         ..NvmeCommand::default()
     };
-    // SAFETY: the kernel reads and writes `command`, whose layout is that of its header (tests check size and places), and at most
+    // SAFETY: the kernel reads and writes `command`, whose layout is that of its header (its size and places are checked above), and at most
     // `data_length` bytes at `data`, which is borrowed for longer than the call, or nothing. Both are done when the call returns.
     let status = unsafe { libc::ioctl(device.as_raw_fd(), NVME_ADMIN as _, &raw mut command) };
     match u16::try_from(status) {
@@ -132,7 +153,7 @@ pub(crate) fn scsi(device: &File, command: &[u8; 16], data: Data<'_>, timeout: D
         duration: 0,
         info: 0,
     };
-    // SAFETY: `header` has the layout of the kernel's header (tests check size and places). Its pointers are to `command` (16 bytes), `sense` (64
+    // SAFETY: `header` has the layout of the kernel's header (its size and places are checked above). Its pointers are to `command` (16 bytes), `sense` (64
     // bytes) and the `data_length` bytes of `data`, all borrowed for longer than the call; for `Data::Out` the kernel only reads. There are
     // no vectors, and the call is synchronous.
     let done = unsafe { libc::ioctl(device.as_raw_fd(), SG_IO as _, &raw mut header) };
@@ -159,47 +180,4 @@ fn milliseconds(time: Duration) -> u32 {
 
 fn text(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::mem::{offset_of, size_of};
-
-    use super::*;
-
-    #[test]
-    fn layouts_are_those_of_the_kernel_on_64_bits() {
-        assert_eq!(size_of::<NvmeCommand>(), 72);
-        assert_eq!(size_of::<NvmeCommand>(), (NVME_ADMIN >> 16 & 0x3fff) as usize);
-        let places = [
-            (offset_of!(NvmeCommand, namespace), 4),
-            (offset_of!(NvmeCommand, metadata), 16),
-            (offset_of!(NvmeCommand, data), 24),
-            (offset_of!(NvmeCommand, data_length), 36),
-            (offset_of!(NvmeCommand, words_10_to_15), 40),
-            (offset_of!(NvmeCommand, timeout_milliseconds), 64),
-            (size_of::<SgHeader>(), 88),
-            (offset_of!(SgHeader, data_length), 12),
-            (offset_of!(SgHeader, data), 16),
-            (offset_of!(SgHeader, sense), 32),
-            (offset_of!(SgHeader, timeout_milliseconds), 40),
-            (offset_of!(SgHeader, status), 64),
-            (offset_of!(SgHeader, host_status), 68),
-            (offset_of!(SgHeader, info), 80),
-        ];
-        for (found, expected) in places {
-            assert_eq!(found, expected);
-        }
-    }
-
-    #[test]
-    fn what_is_no_device_is_an_error() {
-        let file = tempfile::tempfile().unwrap();
-        let mut data = [0; 512];
-        let time = Duration::from_secs(1);
-        assert!(nvme_admin(&file, (6, 0), [1, 0, 0, 0, 0, 0], &mut data, time).is_err());
-        for data in [Data::None, Data::In(&mut [0; 512]), Data::Out(&[0; 512])] {
-            assert!(scsi(&file, &[0x85; 16], data, time).is_err());
-        }
-    }
 }

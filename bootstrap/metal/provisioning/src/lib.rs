@@ -6,8 +6,8 @@
 pub mod agents;
 pub mod bootstrap;
 pub mod directory;
-mod fingerprint;
-mod handover;
+pub mod fingerprint;
+pub mod handover;
 pub mod http;
 pub mod limits;
 pub mod media;

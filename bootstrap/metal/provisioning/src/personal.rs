@@ -24,7 +24,7 @@ use crate::fingerprint::fingerprint;
 /// The longest kernel command line in bytes.
 const ARGUMENTS: usize = 2047;
 /// The file with the kernel arguments for a Raspberry Pi's boot loader.
-const RASPBERRY_PI: &str = "cmdline.txt";
+pub const RASPBERRY_PI: &str = "cmdline.txt";
 /// The bytes of the headers of an image, which show whether it is signed.
 const HEAD: u64 = 4096;
 
@@ -116,7 +116,7 @@ pub fn unified(boot: &BootFiles, processor: Processor, arguments: &str) -> Resul
 }
 
 /// Returns the kernel arguments of the file at `path`, with the token appended, on one line.
-fn with_token(path: &Path, token: &str) -> Result<PersonalFile> {
+pub fn with_token(path: &Path, token: &str) -> Result<PersonalFile> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let text = format!("{} firstlight.token={token}\n", text.trim_end());
     let mut content = Pieces::default();
@@ -128,20 +128,4 @@ fn made(content: Pieces, arguments: &str) -> PersonalFile {
     // The common files change only when the server restarts, and then their length almost always changes.
     let tag = format!("{:x}-{}", content.len(), &fingerprint(arguments.as_bytes())[..32]);
     PersonalFile { content, tag }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_raspberry_pi_is_told_its_token() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(RASPBERRY_PI);
-        std::fs::write(&path, "console=ttyS0\n").unwrap();
-        let made = with_token(&path, "0123").unwrap();
-        let mut text = String::new();
-        made.content.range(0, u64::MAX).read_to_string(&mut text).unwrap();
-        assert_eq!(text, "console=ttyS0 firstlight.token=0123\n");
-    }
 }

@@ -8,16 +8,16 @@
 
 mod client;
 mod connect;
-mod credentials;
+pub mod credentials;
 mod dependencies;
 mod error;
 pub mod ipmi;
 mod limits;
 mod model;
 pub mod network;
-mod reach;
-mod redfish;
-mod target;
+pub mod reach;
+pub mod redfish;
+pub mod target;
 mod tls;
 pub mod wake;
 

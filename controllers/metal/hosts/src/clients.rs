@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use crate::limits;
 
 /// What has a session, which can be closed and is opened again when it is needed.
-pub(crate) trait Closing: Send {
+pub trait Closing: Send {
     /// Closes the session.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
@@ -23,19 +23,20 @@ struct Open<C> {
 }
 
 /// The clients of a process.
-pub(crate) struct Clients<K, C> {
+pub struct Clients<K, C> {
     open: Mutex<LruCache<K, Open<C>>>,
     reached: Limits,
 }
 
 impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
-    pub(crate) fn new(reached: Limits) -> Self {
+    /// Returns a cache without clients, which counts in `reached`.
+    pub fn new(reached: Limits) -> Self {
         let most = NonZeroUsize::new(limits::BMC_CLIENTS).unwrap_or(NonZeroUsize::MIN);
         Self { open: Mutex::new(LruCache::sparse(most)), reached }
     }
 
     /// Returns a client that was made before, and is used now.
-    pub(crate) fn get(&self, key: &K) -> Option<C> {
+    pub fn get(&self, key: &K) -> Option<C> {
         let mut open = self.open.lock();
         let known = open.get_mut(key)?;
         known.is_used = true;
@@ -43,7 +44,7 @@ impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
     }
 
     /// Adds a client. If there are too many, the one that was not used for the longest time is closed; so is an earlier one of the same key.
-    pub(crate) fn add(&self, key: K, client: C) {
+    pub fn add(&self, key: K, client: C) {
         let mut open = self.open.lock();
         if open.len() == limits::BMC_CLIENTS && !open.contains(&key) {
             self.reached.reached("bmc_clients");
@@ -63,7 +64,7 @@ impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
     }
 
     /// Forgets the clients that were not used since the last call, and returns them.
-    fn take_idle(&self) -> Vec<C> {
+    pub fn take_idle(&self) -> Vec<C> {
         let mut open = self.open.lock();
         let looked_at = open.iter_mut().map(|(key, known)| (key, std::mem::take(&mut known.is_used)));
         let idle: Vec<K> = looked_at.filter(|(_, was_used)| !was_used).map(|(key, _)| key.clone()).collect();
@@ -71,7 +72,7 @@ impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
     }
 
     /// Closes all clients, for as long as the end of the process may take.
-    pub(crate) async fn close_all(&self) {
+    pub async fn close_all(&self) {
         let all = {
             let mut open = self.open.lock();
             std::iter::from_fn(|| open.pop_lru()).map(|(_, known)| known.client).collect()
@@ -84,43 +85,4 @@ impl<K: Eq + Hash + Clone, C: Closing + Clone + 'static> Clients<K, C> {
 
 async fn close<C: Closing>(clients: Vec<C>) {
     join_all(clients.iter().map(Closing::close)).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    /// A client that says that it was closed.
-    #[derive(Clone)]
-    struct Session(usize, Arc<Mutex<Vec<usize>>>);
-
-    impl Closing for Session {
-        fn close(&self) -> BoxFuture<'_, ()> {
-            self.1.lock().push(self.0);
-            Box::pin(std::future::ready(()))
-        }
-    }
-
-    #[tokio::test]
-    async fn each_client_that_is_forgotten_is_closed() {
-        let closed = Arc::new(Mutex::new(Vec::new()));
-        let clients = Clients::new(Limits::default());
-        let add = |key: usize, name: usize| clients.add(key, Session(name, closed.clone()));
-        (0..limits::BMC_CLIENTS).for_each(|key| add(key, key));
-        assert!(clients.get(&0).is_some(), "the first is used again");
-        add(limits::BMC_CLIENTS, limits::BMC_CLIENTS);
-        tokio::task::yield_now().await;
-        assert_eq!(*closed.lock(), [1], "the one that was not used for the longest time");
-        add(0, 10_000);
-        tokio::task::yield_now().await;
-        assert_eq!(*closed.lock(), [1, 0], "an earlier one of the same key");
-        assert!(clients.take_idle().is_empty(), "all of them were just added");
-        assert!(clients.get(&5).is_some());
-        assert_eq!(clients.take_idle().len(), limits::BMC_CLIENTS - 1, "all but the one that is used");
-        clients.close_all().await;
-        assert_eq!(*closed.lock(), [1, 0, 5]);
-        assert!(clients.get(&5).is_none());
-    }
 }

@@ -6,16 +6,16 @@
 
 pub mod bmcs;
 pub mod bootstrap;
-mod clients;
+pub mod clients;
 mod connection;
 pub mod control;
 mod data_image;
-mod firmware;
+pub mod firmware;
 pub mod host;
-mod identity;
+pub mod identity;
 pub mod instruction;
-mod limits;
-mod machines;
+pub mod limits;
+pub mod machines;
 pub mod metal3_handover;
 pub mod names;
 pub mod network_data;

@@ -79,7 +79,8 @@ pub async fn pause(hosts: &Objects<BareMetalHost>, host: &Arc<BareMetalHost>, by
     hosts.patch(host, &wanted, &[]).await.map(drop)
 }
 
-fn set_pause(host: &mut BareMetalHost, by: &str) -> serde_json::Result<()> {
+/// Adds the annotations of a pause, with the status in the form that Metal3 accepts, unless somebody else has paused the host.
+pub fn set_pause(host: &mut BareMetalHost, by: &str) -> serde_json::Result<()> {
     if annotation(host, PAUSED).is_some() {
         return Ok(());
     }
@@ -99,47 +100,5 @@ pub fn unpause(host: &mut BareMetalHost, by: &str) {
         && let Some(annotations) = &mut host.metadata.annotations
     {
         annotations.remove(PAUSED);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use metal::names::PAUSED_BY_PROVIDER;
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn host(annotations: Value, status: Value) -> BareMetalHost {
-        serde_json::from_value(
-            json!({"metadata": {"annotations": annotations}, "spec": {}, "status": status}),
-        )
-        .unwrap()
-    }
-
-    #[test]
-    fn a_paused_host_has_a_status_that_metal3_accepts() {
-        let status = json!({
-            "operationalStatus": "servicing", "errorType": "servicing error", "errorMessage": "no answer",
-            "provisioning": {"state": "provisioned"}, "hardware": {"hostname": "h"},
-        });
-        let mut paused = host(json!({}), status);
-        set_pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
-        assert_eq!(annotation(&paused, PAUSED), Some(PAUSED_BY_PROVIDER));
-        let told: Value = serde_json::from_str(annotation(&paused, STATUS).unwrap()).unwrap();
-        assert_eq!((&told["operationalStatus"], &told["errorType"]), (&json!("OK"), &Value::Null));
-        assert_eq!(
-            (&told["provisioning"]["state"], &told["hardware"]),
-            (&json!("provisioned"), &Value::Null)
-        );
-        unpause(&mut paused, PAUSED_BY_PROVIDER);
-        assert_eq!(annotation(&paused, PAUSED), None);
-    }
-
-    #[test]
-    fn the_pause_of_somebody_else_stays() {
-        let mut paused = host(json!({PAUSED: "me"}), json!({}));
-        set_pause(&mut paused, PAUSED_BY_PROVIDER).unwrap();
-        unpause(&mut paused, PAUSED_BY_PROVIDER);
-        assert_eq!((annotation(&paused, PAUSED), annotation(&paused, STATUS)), (Some("me"), None));
     }
 }

@@ -121,30 +121,13 @@ impl LabelReconciler {
 }
 
 /// Makes the labels with these prefixes equal to those of the host.
-fn sync(labels: &mut BTreeMap<String, String>, host: &BTreeMap<String, String>, prefixes: &BTreeSet<String>) {
+pub fn sync(
+    labels: &mut BTreeMap<String, String>,
+    host: &BTreeMap<String, String>,
+    prefixes: &BTreeSet<String>,
+) {
     let is_synced = |key: &str| key.split_once('/').is_some_and(|(prefix, _)| prefixes.contains(prefix));
     labels.retain(|key, _| !is_synced(key) || host.contains_key(key));
     let synced = host.iter().filter(|(key, _)| is_synced(key));
     labels.extend(synced.map(|(key, value)| (key.clone(), value.clone())));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn only_labels_with_the_prefixes_follow_the_host() {
-        let prefixes = BTreeSet::from(["rack.example.com".to_owned()]);
-        let mut labels =
-            map(&[("rack.example.com/old", "1"), ("rack.example.com/row", "2"), ("own/label", "3")]);
-        let host =
-            map(&[("rack.example.com/row", "7"), ("rack.example.com/new", ""), ("example.com/x", "9")]);
-        sync(&mut labels, &host, &prefixes);
-        let expected = [("own/label", "3"), ("rack.example.com/new", ""), ("rack.example.com/row", "7")];
-        assert_eq!(labels, map(&expected));
-    }
 }

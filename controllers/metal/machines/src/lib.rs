@@ -3,22 +3,20 @@
 //! A machine claims a host with one write that names it as the host's consumer, and writes image and bootstrap data into the host.
 //! The host's own controller (crate `metal`) does the rest. Kinds, conditions and rules are those of Metal3 (`contract/metal3`, §B).
 
-mod choice;
-mod claim;
-mod claiming;
-mod cluster;
-mod consumer;
+pub mod choice;
+pub mod claim;
+pub mod claiming;
+pub mod cluster;
+pub mod consumer;
 pub mod data;
-mod host;
+pub mod host;
 pub mod ipam;
-mod labels;
-mod limits;
+pub mod labels;
+pub mod limits;
 pub mod machine;
-mod names;
-mod remediation;
+pub mod names;
+pub mod remediation;
 mod template;
-#[cfg(test)]
-mod testing;
 
 use engine::Provider;
 

@@ -10,7 +10,7 @@ use fatfs::{FileSystem, FormatVolumeOptions, FsOptions};
 pub const LABEL: &str = "config-2";
 const VOLUME_LABEL: [u8; 11] = *b"config-2   ";
 /// OpenStack's limit of the drive's size.
-const BYTES_MAX: usize = 64 << 20;
+pub const BYTES_MAX: usize = 64 << 20;
 const BYTES_MIN: usize = 4 << 20;
 /// The unit for the estimated size: a file's content is rounded up to it, and each file and folder adds one for its directory entries.
 const CLUSTER: usize = 16 << 10;
@@ -58,39 +58,4 @@ fn add(system: &FileSystem<&mut Cursor<Vec<u8>>>, path: &str, content: &[u8]) ->
     let mut file = folder.create_file(name)?;
     file.write_all(content)?;
     Ok(file.flush()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::Read;
-
-    use super::*;
-
-    #[test]
-    fn files_are_found_under_their_names() {
-        let mut drive = ConfigDrive::default();
-        drive.files.insert("openstack/latest/meta_data.json".into(), "{}".into());
-        drive.files.insert("openstack/latest/user_data".into(), "#cloud-config\n".repeat(100_000));
-        let bytes = build(&drive).unwrap();
-        assert_eq!(bytes.len() % (1 << 20), 0);
-        let system = FileSystem::new(Cursor::new(bytes), FsOptions::new()).unwrap();
-        assert_eq!(system.volume_label(), LABEL);
-        for (path, content) in &drive.files {
-            let mut read = String::new();
-            system.root_dir().open_file(path).unwrap().read_to_string(&mut read).unwrap();
-            assert_eq!(&read, content);
-        }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused() {
-        for path in ["/x", "a//b", "../x", ""] {
-            let mut drive = ConfigDrive::default();
-            drive.files.insert(path.into(), String::new());
-            assert!(build(&drive).is_err(), "{path}");
-        }
-        let mut drive = ConfigDrive::default();
-        drive.files.insert("a".into(), "x".repeat(BYTES_MAX));
-        assert!(build(&drive).unwrap_err().to_string().contains("holds 67108864"));
-    }
 }

@@ -369,6 +369,3 @@ impl Image for Fetched {
         self.source.range(offset, length, &self.runtime)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,14 +1,14 @@
 //! Writes an image to the root disk.
 
-mod checksum;
-mod config_drive;
-mod decode;
-mod download;
-mod hints;
-mod partitions;
-mod qcow2;
-mod summed;
-mod target;
+pub mod checksum;
+pub mod config_drive;
+pub mod decode;
+pub mod download;
+pub mod hints;
+pub mod partitions;
+pub mod qcow2;
+pub mod summed;
+pub mod target;
 
 use std::io::{self, Read};
 use std::sync::mpsc::sync_channel;
@@ -192,6 +192,3 @@ impl<R: Read> Read for Noted<'_, R> {
         Ok(count)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -5,20 +5,22 @@ use machinery::random::Random;
 
 use super::target::{END, Ends};
 
-const SIGNATURE: &[u8] = b"EFI PART";
-const HEADER: usize = 92;
+/// The first bytes of the header of a GPT.
+pub const SIGNATURE: &[u8] = b"EFI PART";
+/// The size of the header in bytes.
+pub const HEADER: usize = 92;
 /// The alignment of partitions, as all partitioning tools use it.
 const ALIGNMENT: u64 = 1 << 20;
 /// The partition type "EFI system partition", in the byte order on the disk.
-const EFI_SYSTEM: [u8; 16] =
+pub const EFI_SYSTEM: [u8; 16] =
     guid(0xc12a_7328, 0xf81f, 0x11d2, [0xba, 0x4b, 0x00, 0xa0, 0xc9, 0x3e, 0xc9, 0x3b]);
 /// The partition type "Microsoft basic data", which FAT file systems have.
-const BASIC_DATA: [u8; 16] =
+pub const BASIC_DATA: [u8; 16] =
     guid(0xebd0_a0a2, 0xb9e5, 0x4433, [0x87, 0xc0, 0x68, 0xb6, 0xb7, 0x26, 0x99, 0xc7]);
 /// The type of a FAT partition in an MBR.
-const MBR_FAT: u8 = 0x0c;
+pub const MBR_FAT: u8 = 0x0c;
 /// The type of the MBR partition that protects a GPT.
-const MBR_GPT: u8 = 0xee;
+pub const MBR_GPT: u8 = 0xee;
 
 const fn guid(a: u32, b: u16, c: u16, rest: [u8; 8]) -> [u8; 16] {
     let (a, b, c, r) = (a.to_le_bytes(), b.to_le_bytes(), c.to_le_bytes(), rest);
@@ -108,7 +110,7 @@ fn mbr(ends: &mut Ends<'_>, bytes: u64) -> Result<u64> {
 }
 
 /// The header and the entries of a GPT.
-struct Table {
+pub struct Table {
     header: Vec<u8>,
     entries: Vec<u8>,
     entry: usize,
@@ -158,7 +160,11 @@ fn protect(head: &mut [u8], last: u64) {
 }
 
 impl Table {
-    fn read(head: &[u8], block: usize) -> Result<Self> {
+    /// Reads the table in the head of a disk.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn read(head: &[u8], block: usize) -> Result<Self> {
         let damaged = || "the image's partition table (GPT) is damaged: make the image anew";
         let header = head.get(block..block + HEADER).with_context(damaged)?.to_vec();
         let length = u32::from_le_bytes([header[12], header[13], header[14], header[15]]);
@@ -193,7 +199,13 @@ impl Table {
         Ok(table)
     }
 
-    fn get(&self, at: usize) -> u64 {
+    /// Returns the entries, one after the other.
+    pub fn entries(&self) -> &[u8] {
+        &self.entries
+    }
+
+    /// Returns the number at a position of the header.
+    pub fn get(&self, at: usize) -> u64 {
         number(&self.header, at)
     }
 
@@ -251,9 +263,7 @@ impl Table {
     }
 }
 
-fn number(bytes: &[u8], at: usize) -> u64 {
+/// Returns the number at a position.
+pub fn number(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 8].iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
-
-#[cfg(test)]
-pub mod tests;

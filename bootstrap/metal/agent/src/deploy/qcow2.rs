@@ -11,12 +11,14 @@ use super::target::Target;
 
 const HEADER: usize = 112;
 const OFFSET_MASK: u64 = 0x00ff_ffff_ffff_fe00;
-const COMPRESSED: u64 = 1 << 62;
-const ALL_ZEROS: u64 = 1;
+/// The flag of an entry of a table: the cluster is compressed.
+pub const COMPRESSED: u64 = 1 << 62;
+/// The flag of an entry of a table: the cluster reads as zeros.
+pub const ALL_ZEROS: u64 = 1;
 /// An incompatible feature that changes nothing here: the image was not closed properly (its reference counts are not used).
 const FEATURE_DIRTY: u64 = 1;
 /// An incompatible feature: the compression is not deflate.
-const FEATURE_COMPRESSION: u64 = 1 << 3;
+pub const FEATURE_COMPRESSION: u64 = 1 << 3;
 const ZSTD: u8 = 1;
 /// The limit of the tables in memory, in bytes: enough for an image of 2 TiB with clusters of 64 KiB.
 const TABLES_MAX: u64 = 256 << 20;
@@ -239,6 +241,3 @@ impl Unpacker {
         Ok(&self.cluster)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,8 +1,6 @@
 //! The interface to a disk.
 
-mod device;
-#[cfg(test)]
-pub mod memory;
+pub mod device;
 
 use std::io;
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 /// The files of a machine, below a root folder.
-pub(crate) struct Files(pub(super) PathBuf);
+pub struct Files(pub(super) PathBuf);
 
 impl Files {
     pub(crate) fn path(&self, path: &str) -> PathBuf {

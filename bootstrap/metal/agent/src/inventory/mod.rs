@@ -2,11 +2,11 @@
 //!
 //! All data are read from files below a root folder (`/sys`, `/proc`), so that tests can use recorded trees.
 
-mod addresses;
+pub mod addresses;
 pub mod disks;
-mod files;
-mod memory;
-mod nics;
+pub mod files;
+pub mod memory;
+pub mod nics;
 mod processor;
 
 use std::path::Path;
@@ -65,6 +65,3 @@ fn without_empty(value: Value) -> Value {
         other => other,
     }
 }
-
-#[cfg(test)]
-mod tests;

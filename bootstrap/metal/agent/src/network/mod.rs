@@ -3,8 +3,8 @@
 mod attached;
 mod client;
 mod fixed;
-mod lease;
-mod links;
+pub mod lease;
+pub mod links;
 pub mod lldp;
 
 pub use attached::{Attached, Network, Tools};

@@ -1,6 +1,6 @@
 //! The agent's client of the server.
 
-mod trust;
+pub mod trust;
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 mod disks;
 mod endorsement;
 mod job;
-mod progress;
+pub mod progress;
 mod task;
 
 use std::convert::Infallible;

@@ -9,10 +9,8 @@ mod exchange;
 mod journal;
 pub mod leases;
 pub mod link;
-mod observed;
+pub mod observed;
 pub mod plan;
 pub(crate) mod probe;
 pub mod server;
 pub mod subnet;
-#[cfg(test)]
-pub(crate) mod testing;

@@ -82,7 +82,3 @@ fn subnet_of<'a>(request: &Packet, link: &'a Link) -> Option<&'a Subnet> {
     let has = (!request.client.is_unspecified()).then(|| containing(request.client)).flatten();
     has.or_else(|| containing(link.server))
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

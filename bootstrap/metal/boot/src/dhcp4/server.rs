@@ -73,7 +73,7 @@ impl Displaced {
 }
 
 /// A lease that is being written to the disk.
-type Writing = (Lease, oneshot::Receiver<()>);
+pub type Writing = (Lease, oneshot::Receiver<()>);
 
 impl Addresses {
     /// Opens the leases that `directory` has, and those of the file `journal`, which are newer. The servers that use them count in
@@ -178,7 +178,7 @@ impl Addresses {
     }
 
     /// Decides about a message, and queues its lease for the disk in the order of the decisions.
-    fn decide(
+    pub fn decide(
         &self,
         request: &Packet,
         link: &Link,
@@ -202,7 +202,7 @@ impl Addresses {
     }
 
     /// Waits until the lease is on the disk; `false` if that failed and the machine must ask again.
-    async fn written(&self, (lease, on_disk): Writing) -> bool {
+    pub async fn written(&self, (lease, on_disk): Writing) -> bool {
         if on_disk.await.is_err() {
             return false;
         }
@@ -238,7 +238,12 @@ impl Server {
         for port in ports {
             sockets.push((*port, Arc::new(network::datagrams_v4("DHCP", &link.interface, *port)?)));
         }
-        Ok(Self { link, addresses, sockets })
+        Ok(Self::new(link, addresses, sockets))
+    }
+
+    /// Returns the server of these sockets, each with its port.
+    pub fn new(link: Link, addresses: Arc<Addresses>, sockets: Vec<(u16, Arc<UdpSocket>)>) -> Self {
+        Self { link, addresses, sockets }
     }
 
     /// Answers messages until `shutdown`.
@@ -265,7 +270,8 @@ impl Server {
         }
     }
 
-    async fn answer(
+    /// Answers a message, after the lease is on the disk.
+    pub async fn answer(
         self: &Arc<Self>,
         request: &Packet,
         port: u16,
@@ -303,7 +309,3 @@ impl Server {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "server_tests.rs"]
-mod tests;

@@ -5,7 +5,7 @@ pub mod assets;
 pub mod cache;
 pub mod initramfs;
 pub mod iso;
-mod modules;
+pub mod modules;
 pub mod program;
 pub mod uki;
 

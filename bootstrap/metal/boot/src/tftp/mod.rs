@@ -2,6 +2,6 @@
 //! configuration names.
 
 pub mod packet;
-mod sender;
+pub mod sender;
 pub mod server;
 mod transfer;

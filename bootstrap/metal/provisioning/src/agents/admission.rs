@@ -283,7 +283,3 @@ pub fn enrolled(
 fn plain(text: &str) -> String {
     text.chars().filter(|c| !terminal::is_unsafe(*c)).collect()
 }
-
-#[cfg(test)]
-#[path = "admission_tests.rs"]
-mod tests;

@@ -56,7 +56,8 @@ impl Endorsements {
         Ok(fingerprint(&key.public()))
     }
 
-    fn secret(&self, certificate: &str, key: &EndorsementKey) -> hmac::Tag {
+    /// Returns the secret that a challenge for this key contains.
+    pub fn secret(&self, certificate: &str, key: &EndorsementKey) -> hmac::Tag {
         hmac::sign(&self.0, &text(certificate, key))
     }
 }
@@ -76,7 +77,7 @@ fn malformed(why: &str) -> Refusal {
 
 /// `TPM2_MakeCredential`: encrypts `secret` so that only the TPM with `key` opens it, and only while an object of this `name` is
 /// loaded. Returns the credential, and the encrypted seed (the ephemeral point) that its keys are derived from.
-fn seal(key: &EndorsementKey, name: &[u8], secret: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
+pub fn seal(key: &EndorsementKey, name: &[u8], secret: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let own = EphemeralPrivateKey::generate(&ECDH_P256, &SystemRandom::new()).ok()?;
     let point = own.compute_public_key().ok()?;
     let (x, y) = (point.as_ref().get(1..33)?, point.as_ref().get(33..65)?);
@@ -86,12 +87,12 @@ fn seal(key: &EndorsementKey, name: &[u8], secret: &[u8]) -> Option<(Vec<u8>, Ve
 }
 
 /// `KDFe` with the label `IDENTITY`.
-fn seed(shared: &[u8], own_x: &[u8], their_x: &[u8]) -> digest::Digest {
+pub fn seed(shared: &[u8], own_x: &[u8], their_x: &[u8]) -> digest::Digest {
     digest::digest(&SHA256, &[&1u32.to_be_bytes(), shared, b"IDENTITY\0", own_x, their_x].concat())
 }
 
 /// Encrypts the secret for the object, and prepends an HMAC over the encrypted secret and the name.
-fn wrapped(seed: &digest::Digest, name: &[u8], secret: &[u8]) -> Vec<u8> {
+pub fn wrapped(seed: &digest::Digest, name: &[u8], secret: &[u8]) -> Vec<u8> {
     let storage = derived(seed, b"STORAGE\0", name, 128);
     let mut encryption = [0; 16];
     encryption.copy_from_slice(&storage.as_ref()[..16]);
@@ -104,11 +105,7 @@ fn wrapped(seed: &digest::Digest, name: &[u8], secret: &[u8]) -> Vec<u8> {
 }
 
 /// `KDFa`. One block is enough; the caller uses the first `bits` of it.
-fn derived(seed: &digest::Digest, label: &[u8], context: &[u8], bits: u32) -> hmac::Tag {
+pub fn derived(seed: &digest::Digest, label: &[u8], context: &[u8], bits: u32) -> hmac::Tag {
     let key = hmac::Key::new(hmac::HMAC_SHA256, seed.as_ref());
     hmac::sign(&key, &[&1u32.to_be_bytes(), label, context, &bits.to_be_bytes()].concat())
 }
-
-#[cfg(test)]
-#[path = "endorsement_tests.rs"]
-mod tests;

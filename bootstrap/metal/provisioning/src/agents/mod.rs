@@ -3,15 +3,15 @@
 //! The rules are pure: `admission` decides about enrolments, `reports` about writes to `Agent` objects, and `drive` about configuration
 //! drives. [`Agents`] applies them (`enrolment` has its part for enrolments).
 
-mod admission;
-mod drive;
+pub mod admission;
+pub mod drive;
 pub mod endorsement;
 mod enrolment;
-mod instruction;
-mod refusal;
-mod reports;
+pub mod instruction;
+pub mod refusal;
+pub mod reports;
 mod service;
-mod waiting;
+pub mod waiting;
 
 pub use refusal::Refusal;
 pub use service::Agents;

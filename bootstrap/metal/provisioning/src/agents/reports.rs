@@ -19,9 +19,10 @@ pub const REPORT_SECONDS: u64 = 5;
 const HEARTBEAT: Duration = Duration::seconds(10);
 /// How often progress and log lines are written.
 const PROGRESS: Duration = Duration::seconds(1);
-/// The log lines, and the characters of a line, that are kept.
+/// The log lines that are kept.
 const LOG_LINES: usize = 100;
-const LOG_LINE: usize = 1000;
+/// The characters of a log line that are kept.
+pub const LOG_LINE: usize = 1000;
 
 /// The latest report of a machine, and how much of it has been written to the API.
 #[derive(Clone, Debug, Default)]
@@ -202,7 +203,3 @@ fn lines(text: &str) -> Vec<String> {
     let clean = |line: &str| line.chars().filter(|c| !is_unsafe(*c)).take(LOG_LINE).collect();
     text.lines().map(clean).collect()
 }
-
-#[cfg(test)]
-#[path = "reports_tests.rs"]
-mod tests;

@@ -3,9 +3,9 @@
 //!
 //! The rules are pure: `message` decides what of a stranger's text is kept, `report` which reports are recorded.
 
-mod message;
-mod node_registry;
-mod report;
+pub mod message;
+pub mod node_registry;
+pub mod report;
 mod service;
 pub mod vendor_data;
 

@@ -228,7 +228,7 @@ impl Directory for Kube {
 }
 
 /// Returns the lease as the spec of an object.
-fn written(lease: &Lease) -> DhcpLeaseSpec {
+pub fn written(lease: &Lease) -> DhcpLeaseSpec {
     DhcpLeaseSpec {
         architecture: lease.architecture.clone(),
         boot_token_sha256: None,
@@ -245,7 +245,7 @@ fn written(lease: &Lease) -> DhcpLeaseSpec {
 
 /// Returns the merge patch for an existing object. A lease without `expirationTime` is a reservation and stays one; an architecture
 /// that the installed system does not send stays as stored.
-fn patch(existing: &DhcpLeaseSpec, lease: &Lease) -> serde_json::Value {
+pub fn patch(existing: &DhcpLeaseSpec, lease: &Lease) -> serde_json::Value {
     let mut patch = json!({
         "ipAddress": lease.address.to_string(),
         "hostname": lease.host_name,
@@ -263,7 +263,7 @@ fn patch(existing: &DhcpLeaseSpec, lease: &Lease) -> serde_json::Value {
 }
 
 /// Returns the lease of an object; `None` for a reservation and for an invalid object.
-fn read(spec: &DhcpLeaseSpec) -> Option<Lease> {
+pub fn read(spec: &DhcpLeaseSpec) -> Option<Lease> {
     Some(Lease {
         mac: spec.mac_address.parse().ok()?,
         address: spec.ip_address.parse().ok()?,
@@ -274,43 +274,4 @@ fn read(spec: &DhcpLeaseSpec) -> Option<Lease> {
         architecture: spec.architecture.clone(),
         vendor_class: spec.vendor_class.clone(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lease() -> Lease {
-        Lease {
-            mac: MacAddress([0x52, 0x54, 0, 0, 0, 1]),
-            address: Ipv4Addr::new(10, 0, 0, 9),
-            expires: parse_rfc3339("2026-11-22T09:00:00Z").unwrap(),
-            host_name: Some("node-1".into()),
-            interface: "eth0".into(),
-            relay: Some(Ipv4Addr::new(10, 1, 0, 1)),
-            architecture: Some("bios".into()),
-            vendor_class: Some("PXEClient".into()),
-        }
-    }
-
-    #[test]
-    fn a_lease_is_kept_as_an_object() {
-        assert_eq!(read(&written(&lease())), Some(lease()));
-        assert_eq!(
-            read(&DhcpLeaseSpec { expiration_time: None, ..written(&lease()) }),
-            None,
-            "a reservation"
-        );
-        assert_eq!(read(&DhcpLeaseSpec { ip_address: "none".into(), ..written(&lease()) }), None);
-    }
-
-    #[test]
-    fn a_reservation_stays_one_and_the_firmware_is_remembered() {
-        let system = Lease { architecture: None, vendor_class: Some("dhclient".into()), ..lease() };
-        let kept = patch(&written(&lease()), &system);
-        assert!(kept.get("architecture").is_none() && kept.get("vendorClass").is_none(), "{kept}");
-        assert_eq!(kept["expirationTime"], "2026-11-22T09:00:00Z");
-        let reservation = DhcpLeaseSpec { expiration_time: None, ..written(&lease()) };
-        assert!(patch(&reservation, &lease()).get("expirationTime").is_none());
-    }
 }

@@ -1,6 +1,6 @@
 //! The [`metal_boot::machine::Directory`] of the API, and the one-time tokens of its machines.
 
-mod kube;
+pub mod kube;
 mod token;
 mod tokens;
 

@@ -31,7 +31,7 @@ const WINDOW: Duration = Duration::minutes(15);
 
 /// Whether a machine may have its user data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Permit {
+pub enum Permit {
     /// The user data are given.
     Given,
     /// The user data were given earlier, outside the time for retries.
@@ -50,13 +50,15 @@ enum Permit {
 
 /// The checksums of two tokens: the one on the machine's drive, and the one in the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Tokens {
-    told: Option<String>,
-    shown: Option<String>,
+pub struct Tokens {
+    /// The one on the drive.
+    pub told: Option<String>,
+    /// The one in the request.
+    pub shown: Option<String>,
 }
 
 /// User data contain keys and tokens, so they are given once, and only soon after the machine was provisioned.
-fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTime<Utc>) -> Permit {
+pub fn permit(host: &BareMetalHost, tokens: &Tokens, handover: Handover, now: DateTime<Utc>) -> Permit {
     let Some(status) = &host.status else { return Permit::NotProvisioned };
     if !HostState::of(host).has_user_data() {
         return Permit::NotProvisioned;
@@ -237,53 +239,5 @@ impl Metadata {
             ),
         };
         self.recorder.warning(asking.host, &(), reason, message);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn user_data_is_given_once_and_soon() {
-        let host = |state: &str, way: &str| -> BareMetalHost {
-            serde_json::from_value(json!({
-                "metadata": { "name": "a", "annotations": { USER_DATA: way } }, "spec": { "online": true },
-                "status": {
-                    "provisioning": { "state": state },
-                    "operationHistory": { "provision": { "end": "2026-11-22T09:00:00Z" } },
-                },
-            }))
-            .unwrap()
-        };
-        let at = |minutes| parse_rfc3339("2026-11-22T09:00:00Z").unwrap() + Duration::minutes(minutes);
-        let none = Tokens::default();
-        let tokens = |told: Option<&str>, shown: Option<&str>| Tokens {
-            told: told.map(str::to_owned),
-            shown: shown.map(str::to_owned),
-        };
-        let cases = [
-            ("provisioned", "http", none.clone(), Handover::First, 1, Permit::Given),
-            ("provisioned", "http", none.clone(), Handover::First, 15, Permit::Given),
-            ("provisioned", "http", none.clone(), Handover::First, 16, Permit::Late),
-            ("provisioned", "http", none.clone(), Handover::Same, 16, Permit::Given),
-            ("provisioned", "http", none.clone(), Handover::Again, 4, Permit::Again),
-            ("provisioning", "http", none.clone(), Handover::First, 1, Permit::Given),
-            ("available", "http", none.clone(), Handover::First, 1, Permit::NotProvisioned),
-            ("provisioned", "http", tokens(None, Some("a")), Handover::First, 1, Permit::WithoutToken),
-            ("provisioned", "drive", none.clone(), Handover::First, 1, Permit::OnDrive),
-            ("provisioned", "url", none, Handover::First, 1, Permit::WithoutToken),
-            ("provisioned", "url", tokens(Some("a"), None), Handover::First, 1, Permit::WithoutToken),
-            ("provisioned", "url", tokens(Some("a"), Some("b")), Handover::First, 1, Permit::WithoutToken),
-            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::First, 1, Permit::Given),
-            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::First, 16, Permit::Late),
-            ("provisioned", "url", tokens(Some("a"), Some("a")), Handover::Again, 3, Permit::Again),
-        ];
-        for (state, way, tokens, handover, minutes, expected) in cases {
-            let found = permit(&host(state, way), &tokens, handover, at(minutes));
-            assert_eq!(found, expected, "{state} {way} {tokens:?} {handover:?} {minutes}");
-        }
     }
 }

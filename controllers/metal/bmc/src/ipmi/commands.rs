@@ -29,7 +29,7 @@ pub(crate) fn authentication_capabilities() -> Command {
 }
 
 /// Returns whether the answer to [`authentication_capabilities`] says that IPMI 2.0 sessions can be made.
-pub(crate) fn has_version_2(data: &[u8]) -> bool {
+pub fn has_version_2(data: &[u8]) -> bool {
     data.get(1).is_some_and(|support| support & 0x80 != 0) && data.get(3).is_some_and(|more| more & 2 != 0)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn chassis_status() -> Command {
 }
 
 /// Returns the power state in the answer to [`chassis_status`].
-pub(crate) fn power(data: &[u8]) -> Power {
+pub fn power(data: &[u8]) -> Power {
     match data.first() {
         Some(state) if state & 1 == 1 => Power::On,
         Some(_) => Power::Off,
@@ -77,7 +77,7 @@ pub(crate) fn before_boot_flags() -> [Command; 2] {
 }
 
 /// Returns the command that sets the boot flags for a device; `None` if IPMI does not have the device.
-pub(crate) fn set_boot_flags(boot: &Boot) -> Option<Command> {
+pub fn set_boot_flags(boot: &Boot) -> Option<Command> {
     let device = match boot.device {
         BootDevice::Network => 1,
         BootDevice::Disk => 2,
@@ -95,7 +95,7 @@ pub(crate) fn boot_flags() -> Command {
 }
 
 /// Returns the boot device in the answer to [`boot_flags`].
-pub(crate) fn boot(data: &[u8]) -> Option<Boot> {
+pub fn boot(data: &[u8]) -> Option<Boot> {
     let flags = *data.get(2)?;
     if flags & VALID == 0 {
         return None;
@@ -116,7 +116,7 @@ pub(crate) fn device_id() -> Command {
 }
 
 /// Returns the firmware version of the controller in the answer to [`device_id`].
-pub(crate) fn firmware_version(data: &[u8]) -> Option<String> {
+pub fn firmware_version(data: &[u8]) -> Option<String> {
     let (major, minor) = (*data.get(2)? & 0x7f, *data.get(3)?);
     Some(format!("{major}.{minor:02x}"))
 }
@@ -127,7 +127,7 @@ pub(crate) fn system_guid() -> Command {
 
 /// Returns the system's UUID. Controllers send it as SMBIOS stores it (the first three fields reversed), as IPMI specifies (all bytes
 /// reversed), or in network order; the position of the version field shows which.
-pub(crate) fn uuid(data: &[u8]) -> Option<String> {
+pub fn uuid(data: &[u8]) -> Option<String> {
     let bytes: [u8; 16] = data.get(..16)?.try_into().ok()?;
     if bytes.iter().all(|byte| *byte == 0) || bytes.iter().all(|byte| *byte == 0xff) {
         return None;
@@ -147,58 +147,4 @@ pub(crate) fn uuid(data: &[u8]) -> Option<String> {
 pub(crate) fn read_fru(offset: u16, count: u8) -> Command {
     let [low, high] = offset.to_le_bytes();
     command("Read FRU Data", STORAGE, 0x11, &[0, low, high, count])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn boot_flags_come_back() {
-        use BootDevice::{Disk, Network, VirtualMedia};
-        for (device, persistence, mode, flags) in [
-            (Network, Persistence::Once, BootMode::Legacy, [0x80, 0x04]),
-            (Network, Persistence::Once, BootMode::Uefi, [0xa0, 0x04]),
-            (Disk, Persistence::Always, BootMode::Uefi, [0xe0, 0x08]),
-            (VirtualMedia, Persistence::Once, BootMode::Uefi, [0xa0, 0x14]),
-        ] {
-            let wanted = Boot { device, persistence, mode: Some(mode) };
-            let sent = set_boot_flags(&wanted).unwrap().data;
-            assert_eq!(sent, [&[5], &flags[..], &[0, 0, 0]].concat());
-            let answer = [&[1][..], &sent].concat();
-            assert_eq!(boot(&answer), Some(wanted));
-            assert_eq!(boot(&answer[..3]), None);
-        }
-        let http = BootDevice::UefiHttp { url: None };
-        assert_eq!(set_boot_flags(&Boot { device: http, persistence: Persistence::Once, mode: None }), None);
-        assert_eq!(boot(&[1, 5, 0x00, 0x04, 0, 0, 0]), None);
-        assert_eq!(boot(&[1, 5, 0x80, 0x3c, 0, 0, 0]), None);
-    }
-
-    #[test]
-    fn answers() {
-        assert_eq!((power(&[0x21]), power(&[0x20]), power(&[])), (Power::On, Power::Off, Power::Unknown));
-        assert_eq!(firmware_version(&[0x20, 1, 0x83, 0x45, 2]).as_deref(), Some("3.45"));
-        assert!(has_version_2(&[1, 0x80, 0x14, 0x02]) && !has_version_2(&[1, 0x16, 0x14, 0x02]));
-        assert!(!has_version_2(&[1]));
-    }
-
-    #[test]
-    fn uuids_in_every_order() {
-        let uuid_text = "38947555-7742-4b9c-8784-823347823834";
-        let plain: Vec<u8> = (0..32)
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&uuid_text.replace('-', "")[at..at + 2], 16).unwrap())
-            .collect();
-        let mut smbios = plain.clone();
-        smbios[..4].reverse();
-        smbios[4..6].reverse();
-        smbios[6..8].reverse();
-        let turned: Vec<u8> = plain.iter().rev().copied().collect();
-        for bytes in [plain, smbios, turned] {
-            assert_eq!(uuid(&bytes).as_deref(), Some(uuid_text));
-        }
-        assert_eq!(uuid(&[0; 16]), None);
-        assert_eq!(uuid(&[1; 15]), None);
-    }
 }

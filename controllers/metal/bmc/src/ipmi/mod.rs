@@ -1,10 +1,10 @@
 //! IPMI 2.0 over LAN (RMCP+). Each call uses its own session, since controllers have few sessions and end them soon.
 
-mod cipher;
-mod commands;
+pub mod cipher;
+pub mod commands;
 pub mod fru;
 pub mod handshake;
-mod message;
+pub mod message;
 pub mod packet;
 mod session;
 

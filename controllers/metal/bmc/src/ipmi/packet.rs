@@ -43,24 +43,18 @@ pub enum Packet {
 }
 
 /// Returns an IPMI 1.5 packet outside of a session.
-pub(crate) fn plain(message: &[u8]) -> Vec<u8> {
+pub fn plain(message: &[u8]) -> Vec<u8> {
     let length = u8::try_from(message.len()).unwrap_or_default();
     [&RMCP[..], &[VERSION_1_5], &[0; 8], &[length], message].concat()
 }
 
 /// Returns an IPMI 2.0 packet outside of a session.
-pub(crate) fn outside(kind: u8, payload: &[u8]) -> Vec<u8> {
+pub fn outside(kind: u8, payload: &[u8]) -> Vec<u8> {
     [&RMCP[..], &[VERSION_2_0, kind], &[0; 8], &length(payload), payload].concat()
 }
 
 /// Returns a packet of a session: the message is encrypted, then signed.
-pub(crate) fn inside(
-    keys: &Keys,
-    session: u32,
-    sequence: u32,
-    message: &[u8],
-    vector: [u8; BLOCK],
-) -> Vec<u8> {
+pub fn inside(keys: &Keys, session: u32, sequence: u32, message: &[u8], vector: [u8; BLOCK]) -> Vec<u8> {
     let encrypted = keys.encrypt(message, vector);
     let kind = payload::IPMI | ENCRYPTED | SIGNED;
     let (session, sequence) = (session.to_le_bytes(), sequence.to_le_bytes());
@@ -110,42 +104,4 @@ fn read_version_2(rest: &[u8], keys: Option<&Keys>) -> Option<Packet> {
         return None;
     }
     Some(Packet::Inside(session, keys.decrypt(body)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::cipher::Suite;
-    use super::*;
-
-    #[test]
-    fn packets_come_back() {
-        assert_eq!(read(&plain(b"message"), None), Some(Packet::Plain(b"message".to_vec())));
-        let opened = outside(payload::OPEN_REQUEST, b"payload");
-        assert_eq!(read(&opened, None), Some(Packet::Outside(payload::OPEN_REQUEST, b"payload".to_vec())));
-        for suite in [Suite::Sha1, Suite::Sha256] {
-            let keys = Keys::derive(suite, b"integrity");
-            for length in 0..40 {
-                let message = vec![0xa5; length];
-                let packet = inside(&keys, 9, 1, &message, [3; BLOCK]);
-                assert_eq!(read(&packet, Some(&keys)), Some(Packet::Inside(9, message)));
-                assert_eq!(read(&packet, None), None);
-                for place in 4..packet.len() {
-                    let mut changed = packet.clone();
-                    changed[place] ^= 1;
-                    assert_ne!(read(&changed, Some(&keys)), read(&packet, Some(&keys)), "byte {place}");
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_cut_off_is_not_read() {
-        let keys = Keys::derive(Suite::Sha256, b"integrity");
-        for packet in [plain(b"message"), outside(1, b"payload"), inside(&keys, 9, 1, b"message", [3; BLOCK])]
-        {
-            for length in 0..packet.len() {
-                assert_eq!(read(&packet[..length], Some(&keys)), None, "{length}");
-            }
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::service::Redfish;
 use crate::{Error, Result, Setting, SettingLimits, SettingType, Settings};
 
 /// Returns the settings of a resource; those without a value, or with a value that is not a scalar, are left out.
-fn attributes(bios: &Value) -> BTreeMap<String, Setting> {
+pub fn attributes(bios: &Value) -> BTreeMap<String, Setting> {
     let each = bios["Attributes"].as_object().into_iter().flatten();
     each.filter_map(|(name, value)| setting(value).map(|setting| (name.clone(), setting))).collect()
 }
@@ -33,7 +33,7 @@ fn value(setting: &Setting) -> Value {
 }
 
 /// Returns the constraints in an `AttributeRegistry`.
-fn limits(registry: &Value) -> BTreeMap<String, SettingLimits> {
+pub fn limits(registry: &Value) -> BTreeMap<String, SettingLimits> {
     let entries =
         registry.pointer("/RegistryEntries/Attributes").and_then(Value::as_array).into_iter().flatten();
     let mut found = BTreeMap::new();
@@ -153,34 +153,5 @@ impl Redfish {
                 found: found.get(name).map_or_else(|| "not set".to_owned(), |found| value(found).to_string()),
             }),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_values_are_settings() {
-        let bios = json!({"Attributes": {"A": "x", "B": 3, "C": true, "D": null, "E": [1], "F": 1.5}});
-        let expected =
-            [("A", Setting::Text("x".into())), ("B", Setting::Number(3)), ("C", Setting::Switch(true))];
-        assert_eq!(attributes(&bios), expected.map(|(name, setting)| (name.to_owned(), setting)).into());
-        assert!(attributes(&json!({"Attributes": []})).is_empty());
-    }
-
-    #[test]
-    fn registries() {
-        let registry = json!({"RegistryEntries": {"Attributes": [
-            {"AttributeName": "Mode", "Type": "Enumeration", "Value": [{"ValueName": "A"}, {"ValueName": "B"}, 1], "ReadOnly": true},
-            {"AttributeName": "Count", "Type": "Integer", "LowerBound": 1, "UpperBound": 9},
-            {"AttributeName": "Odd", "Type": "Colour"},
-            {"Type": "String"},
-        ]}});
-        let found = limits(&registry);
-        assert_eq!(found.keys().collect::<Vec<_>>(), ["Count", "Mode"]);
-        assert_eq!(found["Mode"].allowed, ["A", "B"]);
-        assert!(found["Mode"].read_only && !found["Count"].read_only);
-        assert_eq!((found["Count"].lower, found["Count"].upper), (Some(1), Some(9)));
     }
 }

@@ -9,7 +9,7 @@ use crate::{Error, Identity, Result};
 
 /// Returns the identity in the system resource. Dell's `SerialNumber` is that of the board; the service tag, which the firmware shows
 /// as the machine's serial number, is the SKU.
-fn identity(system: &Value, vendor: Vendor) -> Identity {
+pub fn identity(system: &Value, vendor: Vendor) -> Identity {
     let sku = text(system, "/SKU");
     let serial = if vendor == Vendor::Dell && !sku.is_empty() { sku } else { text(system, "/SerialNumber") };
     Identity {
@@ -22,7 +22,7 @@ fn identity(system: &Value, vendor: Vendor) -> Identity {
 }
 
 /// Returns the MAC address of an interface: the permanent one if it is valid, otherwise the current one.
-fn mac(interface: &Value) -> Option<String> {
+pub fn mac(interface: &Value) -> Option<String> {
     let wanted = |name: &str| {
         let text = interface[name].as_str()?.to_lowercase().replace('-', ":");
         let bytes =
@@ -48,42 +48,5 @@ impl Redfish {
             }
         }
         Ok(identity)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn identities() {
-        let system = json!({"Manufacturer": "Dell Inc. ", "Model": "R640", "SerialNumber": "CN123", "SKU": "ABC12", "UUID": "4C4C4544-0001"});
-        let serial = |vendor| identity(&system, vendor).serial;
-        assert_eq!((serial(Vendor::Dell).as_str(), serial(Vendor::Other).as_str()), ("ABC12", "CN123"));
-        assert_eq!(identity(&system, Vendor::Dell).manufacturer, "Dell Inc.");
-        assert_eq!(identity(&system, Vendor::Dell).uuid, "4c4c4544-0001");
-        assert_eq!(identity(&json!({"SKU": 1, "UUID": null}), Vendor::Dell), Identity::default());
-    }
-
-    #[test]
-    fn macs() {
-        for (interface, expected) in [
-            (json!({"MACAddress": "52:54:00:AA:BB:CC"}), Some("52:54:00:aa:bb:cc")),
-            (
-                json!({"MACAddress": "02:00:00:00:00:01", "PermanentMACAddress": "52-54-00-AA-BB-CC"}),
-                Some("52:54:00:aa:bb:cc"),
-            ),
-            (
-                json!({"MACAddress": "02:00:00:00:00:01", "PermanentMACAddress": ""}),
-                Some("02:00:00:00:00:01"),
-            ),
-            (json!({"MACAddress": "00:00:00:00:00:00"}), None),
-            (json!({"MACAddress": "80:00:02:08:fe:80:00:00"}), None),
-            (json!({"MACAddress": null}), None),
-        ] {
-            assert_eq!(mac(&interface).as_deref(), expected, "{interface}");
-        }
     }
 }

@@ -1,20 +1,20 @@
 //! Redfish (DMTF DSP0266), with the deviations of services of Dell, HPE and Supermicro.
 
-mod bios;
-mod boot;
+pub mod bios;
+pub mod boot;
 mod connection;
 mod events;
 mod extension;
 mod firmware;
 mod http;
-mod inventory;
+pub mod inventory;
 mod links;
-mod media;
-mod message;
-mod power;
+pub mod media;
+pub mod message;
+pub mod power;
 mod service;
-mod tasks;
-mod vendor;
+pub mod tasks;
+pub mod vendor;
 
 use std::collections::BTreeMap;
 

@@ -8,7 +8,7 @@ use super::service::Redfish;
 use crate::{Power, PowerAction, Reset, Result};
 
 /// Returns the power state; a machine that is shutting down still counts as on.
-pub(crate) fn power(system: &Value) -> Power {
+pub fn power(system: &Value) -> Power {
     match system["PowerState"].as_str() {
         Some("On" | "PoweringOn" | "PoweringOff" | "Paused") => Power::On,
         Some("Off") => Power::Off,
@@ -31,7 +31,7 @@ fn reset_types(action: PowerAction, power: Power) -> &'static [&'static str] {
 
 /// Returns the reset type to send, or `None` if the service offers no suitable one. If the service does not list its types, the
 /// preferred one is sent.
-fn choose(action: PowerAction, power: Power, offered: &[String]) -> Option<&'static str> {
+pub fn choose(action: PowerAction, power: Power, offered: &[String]) -> Option<&'static str> {
     let fitting = reset_types(action, power);
     if offered.is_empty() {
         return fitting.first().copied();
@@ -78,47 +78,5 @@ impl Redfish {
         let parameters = info["Parameters"].as_array().into_iter().flatten();
         let kind = parameters.into_iter().find(|parameter| parameter["Name"] == "ResetType");
         Ok(kind.map(|parameter| texts(&parameter["AllowableValues"])).unwrap_or_default())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn power_states() {
-        for (state, expected) in [
-            (json!("On"), Power::On),
-            (json!("PoweringOn"), Power::On),
-            (json!("PoweringOff"), Power::On),
-            (json!("Off"), Power::Off),
-            (json!("Reset"), Power::Unknown),
-            (Value::Null, Power::Unknown),
-            (json!(1), Power::Unknown),
-        ] {
-            assert_eq!(power(&json!({"PowerState": state})), expected, "{state}");
-        }
-    }
-
-    #[test]
-    fn the_best_type_that_is_offered_is_sent() {
-        let all = ["On", "ForceOff", "GracefulShutdown", "GracefulRestart", "ForceRestart", "Nmi"];
-        let few = ["ForceOn", "ForceOff", "PowerCycle"];
-        for (action, power, offered, expected) in [
-            (PowerAction::On, Power::Off, &all[..], Some("On")),
-            (PowerAction::On, Power::Off, &few, Some("ForceOn")),
-            (PowerAction::SoftOff, Power::On, &all, Some("GracefulShutdown")),
-            (PowerAction::SoftOff, Power::On, &few, None),
-            (PowerAction::HardOff, Power::On, &few, Some("ForceOff")),
-            (PowerAction::Reset(Reset::Hard), Power::On, &all, Some("ForceRestart")),
-            (PowerAction::Reset(Reset::Hard), Power::On, &few, Some("PowerCycle")),
-            (PowerAction::Reset(Reset::Hard), Power::Off, &all, Some("On")),
-            (PowerAction::Reset(Reset::Soft), Power::On, &all, Some("GracefulRestart")),
-            (PowerAction::Reset(Reset::Soft), Power::On, &few, None),
-            (PowerAction::Interrupt, Power::On, &[], Some("Nmi")),
-        ] {
-            let offered: Vec<String> = offered.iter().map(|name| (*name).to_owned()).collect();
-            assert_eq!(choose(action, power, &offered), expected, "{action} {offered:?}");
-        }
     }
 }

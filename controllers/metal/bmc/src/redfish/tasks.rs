@@ -11,7 +11,7 @@ use crate::{Error, Result, Task, TaskState, limits};
 
 /// Returns the state in a response about a task. A monitor answers 202 while the task runs, and then with the outcome; a task or job
 /// resource always returns its own representation.
-fn state(status: u16, body: &Value) -> TaskState {
+pub fn state(status: u16, body: &Value) -> TaskState {
     let name = body["TaskState"].as_str().or(body["JobState"].as_str());
     let text = || match &body["Messages"] {
         Value::Array(list) if !list.is_empty() => {
@@ -78,40 +78,5 @@ impl Redfish {
             }
         };
         tokio::time::timeout(limits::TASK_TIMEOUT, looking).await.unwrap_or(Ok(()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn states() {
-        let running = |percent, message: &str| TaskState::Running { percent, message: message.to_owned() };
-        let failed = |message: &str| TaskState::Failed { message: message.to_owned() };
-        for (status, body, expected) in [
-            (202, Value::Null, running(None, "running")),
-            (202, json!({"TaskState": "Running", "PercentComplete": 40}), running(Some(40), "Running")),
-            (200, json!({"TaskState": "New"}), running(None, "New")),
-            (200, json!({"TaskState": "Completed", "TaskStatus": "OK"}), TaskState::Done),
-            (
-                200,
-                json!({"TaskState": "Completed", "TaskStatus": "Critical", "Messages": [{"Message": "No."}]}),
-                failed("No."),
-            ),
-            (
-                200,
-                json!({"TaskState": "Exception", "Messages": [{"Message": "a"}, {"Message": "b"}]}),
-                failed("Exception: a; b"),
-            ),
-            (200, json!({"JobState": "Failed", "Message": "Unable."}), failed("Failed: Unable.")),
-            (200, json!({"JobState": "Scheduled"}), running(None, "Scheduled")),
-            (200, json!({"Id": "the outcome"}), TaskState::Done),
-            (204, Value::Null, TaskState::Done),
-        ] {
-            assert_eq!(state(status, &body), expected, "{status} {body}");
-        }
     }
 }

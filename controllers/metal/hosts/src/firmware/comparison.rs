@@ -9,9 +9,9 @@ use schemas::HasConditions;
 use crate::limits;
 
 /// Condition: whether the spec differs from the machine.
-pub(crate) const CHANGE_DETECTED: &str = "ChangeDetected";
+pub const CHANGE_DETECTED: &str = "ChangeDetected";
 /// Condition: whether the spec can be applied.
-pub(crate) const VALID: &str = "Valid";
+pub const VALID: &str = "Valid";
 /// The reason of a condition whose status is unknown because the BMC cannot be read.
 pub(super) const UNREADABLE: &str = "Unreadable";
 
@@ -25,7 +25,7 @@ pub(crate) fn as_text(value: &IntOrString) -> String {
 
 /// The answer of the BMC.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found<T> {
+pub enum Found<T> {
     /// The data of the BMC.
     Known(T),
     /// The BMC does not support the query; the message says why.

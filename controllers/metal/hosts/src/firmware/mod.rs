@@ -3,10 +3,10 @@
 //! These controllers compare the objects with the machine. Only `host` changes the machine, since only it knows when the machine is not
 //! in use.
 
-mod comparison;
-mod components;
-mod rules;
-mod settings;
+pub mod comparison;
+pub mod components;
+pub mod rules;
+pub mod settings;
 
 use std::sync::Arc;
 

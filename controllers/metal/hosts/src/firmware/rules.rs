@@ -13,7 +13,7 @@ fn is_secret(name: &str) -> bool {
 }
 
 /// Returns the settings without secrets.
-pub(super) fn values(settings: &bmc::Settings) -> Values {
+pub fn values(settings: &bmc::Settings) -> Values {
     let secret = |name: &str| {
         let kind = settings.limits.get(name).map(|limits| limits.kind);
         is_secret(name) || kind == Some(bmc::SettingType::Password)
@@ -101,7 +101,7 @@ fn outside(number: i64, lower: Option<i64>, upper: Option<i64>) -> Option<String
 }
 
 /// Returns the name of a schema, which is equal for machines of the same model.
-pub(super) fn schema_name(schema: &BTreeMap<String, SettingSchema>) -> String {
+pub fn schema_name(schema: &BTreeMap<String, SettingSchema>) -> String {
     let sum = Sha256::digest(serde_json::to_vec(schema).unwrap_or_default());
     let digits: String = sum.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     format!("schema-{digits}")

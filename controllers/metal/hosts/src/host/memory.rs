@@ -13,7 +13,7 @@ use crate::limits;
 
 /// The data by host.
 #[derive(Default)]
-pub(super) struct Memory(Mutex<HashMap<NamespacedName, Remembered>>);
+pub struct Memory(Mutex<HashMap<NamespacedName, Remembered>>);
 
 #[derive(Default)]
 struct Remembered {
@@ -27,7 +27,7 @@ struct Remembered {
 
 impl Memory {
     /// Removes the data of an earlier host of this name: another machine may be behind it.
-    pub(super) fn meet(&self, host: &NamespacedName, uid: &str) {
+    pub fn meet(&self, host: &NamespacedName, uid: &str) {
         let mut remembered = self.0.lock();
         if remembered.get(host).is_none_or(|found| found.uid != uid) {
             remembered.insert(host.clone(), Remembered { uid: uid.to_owned(), ..Remembered::default() });
@@ -40,7 +40,7 @@ impl Memory {
     }
 
     /// Returns the power state if it was read less than [`limits::POWER_CHANGE`] ago.
-    pub(super) fn power(&self, host: &NamespacedName, now: DateTime<Utc>) -> Option<Result<Power, Fault>> {
+    pub fn power(&self, host: &NamespacedName, now: DateTime<Utc>) -> Option<Result<Power, Fault>> {
         let remembered = self.0.lock();
         let (at, power) = remembered.get(host)?.power.as_ref()?;
         let age = (now - *at).to_std().unwrap_or_default();
@@ -48,12 +48,12 @@ impl Memory {
     }
 
     /// Records a power state that was read.
-    pub(super) fn note_power(&self, host: &NamespacedName, now: DateTime<Utc>, power: Result<Power, Fault>) {
+    pub fn note_power(&self, host: &NamespacedName, now: DateTime<Utc>, power: Result<Power, Fault>) {
         self.0.lock().entry(host.clone()).or_default().power = Some((now, power));
     }
 
     /// Records that a command was sent to the machine, which invalidates the known power state.
-    pub(super) fn note_command(&self, host: &NamespacedName, now: DateTime<Utc>, cuts: bool) {
+    pub fn note_command(&self, host: &NamespacedName, now: DateTime<Utc>, cuts: bool) {
         let mut remembered = self.0.lock();
         let remembered = remembered.entry(host.clone()).or_default();
         remembered.power = None;
@@ -63,12 +63,12 @@ impl Memory {
     }
 
     /// Returns the time of the last power cut.
-    pub(super) fn cut(&self, host: &NamespacedName) -> Option<DateTime<Utc>> {
+    pub fn cut(&self, host: &NamespacedName) -> Option<DateTime<Utc>> {
         self.0.lock().get(host)?.cut
     }
 
     /// Records a failure with the inputs `fingerprint`, which is retried at `at`.
-    pub(super) fn note_failure(&self, host: &NamespacedName, fingerprint: u64, at: DateTime<Utc>) {
+    pub fn note_failure(&self, host: &NamespacedName, fingerprint: u64, at: DateTime<Utc>) {
         self.0.lock().entry(host.clone()).or_default().retry = Some((fingerprint, at));
     }
 
@@ -80,35 +80,10 @@ impl Memory {
     }
 
     /// Returns how long to wait before the retry of a failure; `None` if none is due or the inputs differ from `fingerprint`.
-    pub(super) fn wait(
-        &self,
-        host: &NamespacedName,
-        fingerprint: u64,
-        now: DateTime<Utc>,
-    ) -> Option<Duration> {
+    pub fn wait(&self, host: &NamespacedName, fingerprint: u64, now: DateTime<Utc>) -> Option<Duration> {
         let remembered = self.0.lock();
         let (failed, at) = remembered.get(host)?.retry?;
         let left = (at - now).to_std().ok().filter(|left| !left.is_zero())?;
         (failed == fingerprint).then_some(left)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_that_was_created_again_is_another_one() {
-        let (memory, host) = (Memory::default(), NamespacedName::new("default", "h"));
-        let now: DateTime<Utc> = "2026-11-21T00:00:00Z".parse().unwrap();
-        memory.meet(&host, "first");
-        memory.note_command(&host, now, true);
-        memory.note_power(&host, now, Ok(Power::On));
-        memory.note_failure(&host, 1, now + chrono::Duration::seconds(60));
-        memory.meet(&host, "first");
-        assert!(memory.power(&host, now).is_some());
-        memory.meet(&host, "second");
-        assert!(memory.power(&host, now).is_none());
-        assert_eq!((memory.cut(&host), memory.wait(&host, 1, now)), (None, None));
     }
 }

@@ -4,16 +4,16 @@
 //! Cluster, its own annotation pauses it without a condition, only a host with an inspected machine keeps a finalizer, and a failure is
 //! in the status with a time before which it is not tried again.
 
-mod annotations;
+pub mod annotations;
 mod apply;
 mod boot_image;
 mod companions;
-mod conditions;
+pub mod conditions;
 mod drive;
 mod execute;
-mod gather;
+pub mod gather;
 mod intake;
-mod memory;
+pub mod memory;
 pub mod observed;
 pub mod plan;
 mod power;

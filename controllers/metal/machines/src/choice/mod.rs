@@ -1,6 +1,6 @@
 //! Chooses the host of a Metal3Machine (`contract/metal3`, §2.2) or HostClaim. Pure.
 
-mod explain;
+pub mod explain;
 mod selector;
 
 use std::sync::Arc;
@@ -144,6 +144,3 @@ fn preferred(mut hosts: Vec<Arc<BareMetalHost>>, wish: Wish<'_>) -> Vec<Arc<Bare
     });
     hosts
 }
-
-#[cfg(test)]
-mod tests;

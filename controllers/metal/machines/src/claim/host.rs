@@ -9,7 +9,7 @@ use crate::host;
 use crate::names::PAUSED_BY_CLAIM;
 
 /// Makes the claim the consumer of the host.
-pub(super) fn claim(host: &mut BareMetalHost, claim: &NamespacedName) {
+pub fn claim(host: &mut BareMetalHost, claim: &NamespacedName) {
     host.spec.consumer_ref = Some(ConsumerKind::Claim.reference(claim));
     clean(host);
 }

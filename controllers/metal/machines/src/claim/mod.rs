@@ -2,12 +2,12 @@
 //! what the claim says (Metal3's baremetal-operator 0.14).
 
 mod apply;
-mod host;
+pub mod host;
 mod observe;
-mod plan;
-mod policy;
-mod secrets;
-mod status;
+pub mod plan;
+pub mod policy;
+pub mod secrets;
+pub mod status;
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ fn start(manager: &Manager) {
 }
 
 /// Returns the requests of those claims that wait for a host; with `place`, of those that may get one of this namespace.
-fn waiting(mut claims: Vec<Arc<HostClaim>>, place: Option<&str>) -> Vec<Request> {
+pub fn waiting(mut claims: Vec<Arc<HostClaim>>, place: Option<&str>) -> Vec<Request> {
     let may_be_there = |claim: &HostClaim| match (place, place_of(claim)) {
         (Some(place), Some(wanted)) => place == wanted,
         _ => true,
@@ -151,40 +151,5 @@ impl Planned for HostClaimController {
         };
         conditions::set(object, now, condition);
         conditions::set(object, now, conditions::is_false("Ready", "NotReady", text));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn a_free_host_is_news_only_for_claims_that_wait_and_may_have_it() {
-        let claim = |name: &str, change: Value| {
-            let mut value =
-                json!({"metadata": {"name": name, "namespace": "tenant"}, "spec": {"poweredOn": true}});
-            crate::testing::merge(&mut value, &change);
-            Arc::new(serde_json::from_value::<HostClaim>(value).unwrap())
-        };
-        let in_namespace = |place: &str| json!({"spec": {"hostSelector": {"inNamespace": place}}});
-        let lost = json!({"type": status::ASSOCIATED, "status": "False", "reason": status::MISSING, "message": "",
-            "lastTransitionTime": "2026-01-01T00:00:00Z"});
-        let claims = vec![
-            claim("anywhere", json!({})),
-            claim("empty", in_namespace("")),
-            claim("here", in_namespace("metal")),
-            claim("elsewhere", in_namespace("other")),
-            claim("given", json!({"status": {"bareMetalHost": {"name": "rack1", "namespace": "metal"}}})),
-            claim("lost", json!({"status": {"conditions": [lost]}})),
-            claim("deleted", json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})),
-        ];
-        let requested = |place: Option<&str>| {
-            let requests = waiting(claims.clone(), place);
-            requests.into_iter().map(|request| request.name).collect::<Vec<_>>()
-        };
-        assert_eq!(requested(Some("metal")), ["anywhere", "empty", "here"]);
-        assert_eq!(requested(None), ["anywhere", "empty", "here", "elsewhere"]);
     }
 }

@@ -21,7 +21,7 @@ use status::{ASSOCIATED, MISSING, NOT_SYNCHRONIZED, SYNCHRONIZED, no_host};
 
 /// The state on which the plan of a HostClaim depends.
 #[derive(Debug, Clone)]
-pub(super) struct Observed {
+pub struct Observed {
     /// The name of the claim.
     pub name: NamespacedName,
     /// The claim.
@@ -40,7 +40,7 @@ pub(super) struct Observed {
 
 /// The steps for a HostClaim, and its wanted state.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub struct Plan {
     /// The wanted HostClaim.
     pub wanted: HostClaim,
     /// The hosts to claim: the first one that nobody else claims at the same time.
@@ -56,7 +56,7 @@ pub(super) struct Plan {
 }
 
 /// Makes the plan.
-pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut wanted = observed.object.as_ref().clone();
     paused::set(&mut wanted, None, now);
     let mut plan = Plan {
@@ -219,7 +219,3 @@ fn delete(observed: &Observed, read: Option<&BareMetalHost>, plan: &mut Plan, no
     }
     plan.host = Some(wanted);
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -15,11 +15,7 @@ pub(super) fn place_of(claim: &HostClaim) -> Option<&str> {
 /// Returns whether a policy admits the HostClaims of a namespace. All constraints that are set must hold. As in Metal3, a policy without
 /// `hostClaimNamespaces` admits none, one whose `hostClaimNamespaces` is empty admits all, and `nameMatches` may match any part of the
 /// name. A pattern that does not compile admits none.
-pub(super) fn admits(
-    policy: &HostDeployPolicy,
-    namespace: &str,
-    labels: Option<&BTreeMap<String, String>>,
-) -> bool {
+pub fn admits(policy: &HostDeployPolicy, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> bool {
     let Some(rule) = policy.spec.host_claim_namespaces.as_ref().filter(|_| !is_deleting(policy)) else {
         return false;
     };
@@ -33,44 +29,4 @@ pub(super) fn admits(
         found.is_some_and(|found| wanted.is_none_or(|wanted| wanted == found))
     });
     is_named && matches && has_labels
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    #[test]
-    fn a_policy_admits_namespaces_that_meet_all_constraints() {
-        let labels = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
-        let admitted = |spec: Value| {
-            let policy = serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
-            admits(&policy, "tenant-1", Some(&labels))
-        };
-        let namespaces = |constraints: Value| admitted(json!({"hostClaimNamespaces": constraints}));
-        let cases = [
-            (json!({}), true),
-            (json!({"names": ["other", "tenant-1"]}), true),
-            (json!({"names": ["other"]}), false),
-            (json!({"names": []}), false),
-            (json!({"nameMatches": "^tenant-"}), true),
-            (json!({"nameMatches": "nant"}), true),
-            (json!({"nameMatches": ""}), true),
-            (json!({"nameMatches": "^tenant$"}), false),
-            (json!({"nameMatches": "("}), false),
-            (json!({"hasLabels": [{"name": "team"}]}), true),
-            (json!({"hasLabels": [{"name": "team", "value": ""}]}), true),
-            (json!({"hasLabels": [{"name": "team", "value": "red"}]}), true),
-            (json!({"hasLabels": [{"name": "team", "value": "blue"}]}), false),
-            (json!({"hasLabels": [{"name": "team"}, {"name": "site"}]}), false),
-            (json!({"names": ["tenant-1"], "nameMatches": "other"}), false),
-        ];
-        for (constraints, expected) in cases {
-            assert_eq!(namespaces(constraints.clone()), expected, "{constraints}");
-        }
-        assert!(!admitted(json!({})), "without constraints nobody is admitted");
-        let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"hostClaimNamespaces": {}}});
-        assert!(!admits(&serde_json::from_value(deleting).unwrap(), "tenant-1", None));
-    }
 }

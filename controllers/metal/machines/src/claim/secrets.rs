@@ -16,7 +16,7 @@ use crate::names::COPIED_FOR;
 
 /// The use of a Secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub enum Role {
     /// The user data.
     User,
     /// The metadata.
@@ -27,7 +27,7 @@ pub(super) enum Role {
 
 /// A Secret that a claim refers to.
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub struct Source {
     /// Its use.
     pub role: Role,
     /// Its name. Its namespace is that of the claim.
@@ -40,7 +40,7 @@ pub(super) struct Source {
 
 /// The wanted state of a copy.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub struct Copy {
     /// The copy as it is now.
     pub present: Option<Arc<Secret>>,
     /// The copy as it shall be.

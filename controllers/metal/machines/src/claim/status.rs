@@ -9,17 +9,17 @@ use schemas::meta::Condition;
 use schemas::metal3::{BareMetalHost, HostClaim, HostClaimObjectReference};
 
 /// Whether the claim has a host.
-pub(super) const ASSOCIATED: &str = "Associated";
+pub const ASSOCIATED: &str = "Associated";
 /// Whether the host has what the claim says.
-pub(super) const SYNCHRONIZED: &str = "Synchronized";
+pub const SYNCHRONIZED: &str = "Synchronized";
 /// The host's condition of this type: whether it runs its image.
-pub(super) const PROVISIONED: &str = "Provisioned";
+pub const PROVISIONED: &str = "Provisioned";
 /// The host's condition of this type: whether an image can be written to it.
 const AVAILABLE: &str = "AvailableForProvisioning";
 /// The reason of [`ASSOCIATED`] of a claim whose provisioned host is lost.
-pub(super) const MISSING: &str = "MissingBareMetalHost";
+pub const MISSING: &str = "MissingBareMetalHost";
 /// The reason of [`SYNCHRONIZED`] if the host does not have what the claim says.
-pub(super) const NOT_SYNCHRONIZED: &str = "BareMetalHostNotSynchronized";
+pub const NOT_SYNCHRONIZED: &str = "BareMetalHostNotSynchronized";
 
 /// The conditions that this controller owns.
 pub(super) const OWNED: &[&str] = &["Ready", ASSOCIATED, SYNCHRONIZED, PROVISIONED, AVAILABLE, "Paused"];

@@ -1,6 +1,6 @@
 //! The Metal3Cluster controller. The infrastructure of a cluster is its control-plane endpoint, which the user provides.
 
-mod plan;
+pub mod plan;
 
 use std::sync::Arc;
 

@@ -87,19 +87,21 @@ fn metadata<C: Claim>(claim: &C, pool: &IPPool, name: String) -> ObjectMeta {
     }
 }
 
-fn reference(name: Option<String>, namespace: Option<String>) -> ObjectReference {
+/// Returns the reference to an object.
+pub fn reference(name: Option<String>, namespace: Option<String>) -> ObjectReference {
     ObjectReference { name, namespace, ..ObjectReference::default() }
 }
 
 /// Returns the name of a pool in the namespace of an object that refers to it, unless it is in another one.
-fn metal3_pool(metadata: &ObjectMeta, pool: &ObjectReference) -> Option<NamespacedName> {
+pub fn metal3_pool(metadata: &ObjectMeta, pool: &ObjectReference) -> Option<NamespacedName> {
     let namespace = metadata.namespace.clone().unwrap_or_default();
     let is_here = pool.namespace.as_deref().is_none_or(|other| other.is_empty() || other == namespace);
     let name = pool.name.clone().filter(|name| !name.is_empty() && is_here)?;
     Some(NamespacedName::new(namespace, name))
 }
 
-fn cluster_api_pool(
+/// Returns the pool to which a claim of Cluster API refers, if it is one of Metal3.
+pub fn cluster_api_pool(
     metadata: &ObjectMeta,
     pool: &ContractVersionedObjectReference,
 ) -> Option<NamespacedName> {
@@ -224,39 +226,4 @@ pub fn is_settled<C: Claim>(claim: &C) -> bool {
     claim.address_name().is_some()
         && claim.meta().deletion_timestamp.is_none()
         && finalizer::has(claim, C::FINALIZER)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_those_of_metal3() {
-        let name = |text: &str| address_name("pool", text.parse().unwrap());
-        assert_eq!(name("192.168.0.10"), "pool-192-168-0-10");
-        assert_eq!(name("fd00::1:a"), "pool-fd00--1-a");
-        assert_eq!(name("fd00::"), "pool-fd00");
-    }
-
-    #[test]
-    fn only_pools_of_metal3_in_the_own_namespace_are_ours() {
-        let metadata = ObjectMeta { namespace: Some("here".into()), ..ObjectMeta::default() };
-        let metal3 = |name: &str, namespace: Option<&str>| {
-            metal3_pool(&metadata, &reference(Some(name.to_owned()), namespace.map(str::to_owned)))
-                .map(|pool| pool.to_string())
-        };
-        assert_eq!(metal3("p", None).as_deref(), Some("here/p"));
-        assert_eq!(metal3("p", Some("here")).as_deref(), Some("here/p"));
-        assert_eq!((metal3("p", Some("there")), metal3("", None)), (None, None));
-        let cluster_api = |group: &str, kind: &str| {
-            let pool = ContractVersionedObjectReference {
-                api_group: group.into(),
-                kind: kind.into(),
-                name: "p".into(),
-            };
-            cluster_api_pool(&metadata, &pool).is_some()
-        };
-        assert!(cluster_api("ipam.metal3.io", "IPPool"));
-        assert!(!cluster_api("ipam.cluster.x-k8s.io", "IPPool") && !cluster_api("ipam.metal3.io", "Other"));
-    }
 }

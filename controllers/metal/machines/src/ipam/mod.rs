@@ -6,8 +6,8 @@
 //! creation is the atomic step of an allocation. The status of claim and pool are made from the IPAddresses.
 
 pub mod claims;
-mod ip_pool;
-mod names;
+pub mod ip_pool;
+pub mod names;
 pub mod pool;
 
 use engine::{Descriptor, GroupKind, Provider};

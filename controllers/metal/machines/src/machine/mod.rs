@@ -6,9 +6,9 @@ mod deletion;
 pub mod host;
 pub mod node;
 mod observe;
-mod observed;
-mod plan;
-mod status;
+pub mod observed;
+pub mod plan;
+pub mod status;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 use crate::names::HOST_UUID;
 
 /// The label with the host name of a Node.
-const HOSTNAME: &str = "kubernetes.io/hostname";
+pub const HOSTNAME: &str = "kubernetes.io/hostname";
 const SCHEME: &str = "metal3://";
 
 /// The Node of a machine in its workload cluster.
@@ -85,56 +85,5 @@ pub fn find(nodes: &[Arc<Node>], identity: &Identity<'_>) -> NodeState {
             ))
         }
         _ => NodeState::Wrong(format!("Nodes {} belong to the same host; delete all but one", names())),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    const ID: &str = "metal3://metal/rack1/m-0";
-
-    fn node(name: &str, uuid: &str, id: &str) -> Arc<Node> {
-        let value = json!({
-            "metadata": {"name": name, "labels": {HOST_UUID: uuid, HOSTNAME: name}},
-            "spec": {"providerID": id},
-        });
-        Arc::new(serde_json::from_value(value).unwrap())
-    }
-
-    #[test]
-    fn nodes_are_found_by_label_and_by_provider_id() {
-        let cases = [
-            ("no node", Vec::new(), None, "absent"),
-            ("another host's", vec![node("a", "u2", "")], None, "absent"),
-            ("label", vec![node("a", "u1", "")], None, "a"),
-            ("provider ID", vec![node("b", "", ID)], None, "b"),
-            ("older provider ID", vec![node("c", "", "metal3://u1")], None, "c"),
-            ("both on one", vec![node("d", "u1", ID)], None, "d"),
-            ("labelled, another ID", vec![node("e", "u1", "metal3://metal/rack2/m-1")], None, "wrong"),
-            ("two", vec![node("f", "u1", ""), node("g", "", ID)], None, "wrong"),
-            ("host name", vec![node("h", "", "")], Some("h"), "h"),
-        ];
-        for (case, nodes, hostname, expected) in cases {
-            let identity = Identity { provider_id: ID, host_uid: "u1", hostname };
-            let found = match find(&nodes, &identity) {
-                NodeState::Found(node) => node.metadata.name.clone().unwrap(),
-                NodeState::Wrong(_) => "wrong".to_owned(),
-                NodeState::Absent => "absent".to_owned(),
-                NodeState::NotConnected => unreachable!(),
-            };
-            assert_eq!(found, expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn a_provider_id_names_its_machine() {
-        let machine = NamespacedName::new("metal", "m-0");
-        assert_eq!(provider_id(&machine, "rack1"), ID);
-        assert_eq!(machine_of(ID), Some(machine));
-        for other in ["metal3://u1", "aws:///a/b/c", "metal3://a/b/c/d", ""] {
-            assert_eq!(machine_of(other), None, "{other}");
-        }
     }
 }

@@ -367,7 +367,3 @@ fn data_claim(object: &Metal3Machine) -> Metal3DataClaim {
         status: None,
     }
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -8,17 +8,17 @@ use schemas::infrastructure::Metal3Machine;
 use schemas::meta::V1Beta1Condition;
 
 /// Whether the machine has a host.
-pub(super) const ASSOCIATED: &str = "AssociateBareMetalHost";
+pub const ASSOCIATED: &str = "AssociateBareMetalHost";
 /// Whether the machine has a data claim.
-pub(super) const CLAIMED: &str = "AssociateMetal3MachineMetaData";
+pub const CLAIMED: &str = "AssociateMetal3MachineMetaData";
 /// Whether the data of the machine are rendered.
-pub(super) const DATA_READY: &str = "Metal3DataReady";
+pub const DATA_READY: &str = "Metal3DataReady";
 /// Whether the host runs the machine's image. Metal3 does not have this condition.
-pub(super) const HOST_PROVISIONED: &str = "HostProvisioned";
+pub const HOST_PROVISIONED: &str = "HostProvisioned";
 /// Whether the system of the host has ended its bootstrap well. Metal3 does not have this condition.
-pub(super) const BOOTSTRAPPED: &str = "BootstrapSucceeded";
+pub const BOOTSTRAPPED: &str = "BootstrapSucceeded";
 /// Whether the machine's Node is known. Metal3 has it as `KubernetesNodeReady` of v1beta1.
-pub(super) const NODE_FOUND: &str = "NodeFound";
+pub const NODE_FOUND: &str = "NodeFound";
 
 /// Conditions that this controller owns.
 pub(super) const OWNED: &[&str] =

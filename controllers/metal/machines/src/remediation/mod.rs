@@ -4,8 +4,8 @@
 //! The kind has no conditions, so it does not use the frame `engine::planned`.
 
 mod apply;
-mod observe;
-mod plan;
+pub mod observe;
+pub mod plan;
 
 use engine::controller::requests_of;
 use engine::{

@@ -25,7 +25,7 @@ pub(super) struct RemediationController {
 
 /// The state on which the plan of a Metal3Remediation depends.
 #[derive(Clone)]
-pub(super) struct Observed {
+pub struct Observed {
     /// The Metal3Remediation.
     pub remediation: Arc<Metal3Remediation>,
     /// The Machine that owns it.

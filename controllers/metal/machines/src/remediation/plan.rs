@@ -15,17 +15,21 @@ use super::observe::Observed;
 use crate::limits::{DRAIN_POLL, REMEDIATION_RETRIES, REMEDIATION_TIMEOUT};
 use crate::names::{REMEDIATION_FINALIZER, UNHEALTHY};
 
-const RUNNING: &str = "Running";
-const WAITING: &str = "Waiting";
-const DELETING_MACHINE: &str = "Deleting machine";
-const FAILED: &str = "Failed";
+/// Phase: the host is being rebooted.
+pub const RUNNING: &str = "Running";
+/// Phase: the machine was rebooted, and the Node is waited for.
+pub const WAITING: &str = "Waiting";
+/// Phase: the owner of the machine is to replace it.
+pub const DELETING_MACHINE: &str = "Deleting machine";
+/// Phase: there is nothing that could be rebooted.
+pub const FAILED: &str = "Failed";
 /// The value of the annotation on a host that was given up.
-const UNHEALTHY_NODE: &str = "capm3/UnhealthyNode";
+pub const UNHEALTHY_NODE: &str = "capm3/UnhealthyNode";
 /// The taint that lets Kubernetes delete the Pods of a Node that is known to be off.
 const OUT_OF_SERVICE: &str = "node.kubernetes.io/out-of-service";
 
 /// The wanted states. Those that are equal to the observed ones are not written.
-pub(super) struct Plan {
+pub struct Plan {
     /// The Metal3Remediation.
     pub remediation: Metal3Remediation,
     /// The host.
@@ -39,13 +43,13 @@ pub(super) struct Plan {
 }
 
 /// Returns whether the Node has the taint of a Node that is off.
-pub(super) fn is_out_of_service(node: &Node) -> bool {
+pub fn is_out_of_service(node: &Node) -> bool {
     let taints = node.spec.as_ref().and_then(|spec| spec.taints.as_ref());
     taints.is_some_and(|taints| taints.iter().any(|taint| taint.key == OUT_OF_SERVICE))
 }
 
 /// Makes the plan.
-pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
+pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut plan = Plan {
         remediation: observed.remediation.as_ref().clone(),
         host: observed.host.as_deref().cloned(),
@@ -181,7 +185,8 @@ impl Plan {
     }
 }
 
-fn reboot_key(uid: &str) -> String {
+/// Returns the annotation with which a remediation keeps its host off.
+pub fn reboot_key(uid: &str) -> String {
     format!("{REBOOT}/metal3-remediation-{uid}")
 }
 
@@ -189,7 +194,3 @@ fn is_on(observed: &Observed) -> bool {
     let status = observed.host.as_ref().and_then(|host| host.status.as_ref());
     status.is_some_and(|status| status.powered_on)
 }
-
-#[cfg(test)]
-#[path = "plan_tests.rs"]
-mod tests;

@@ -1,7 +1,7 @@
 //! Finds the switch and port at the other end of each cable: switches announce them (IEEE 802.1AB) when a link comes up, and about
 //! every 30 s.
 
-mod message;
+pub mod message;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,9 +28,9 @@ const ETHERTYPE: u16 = 0x88cc;
 /// The buffer size of a message in bytes, large enough for jumbo frames.
 const MESSAGE_BYTES_MAX: usize = 9216;
 /// The default interval at which switches announce themselves.
-const PERIOD: Duration = Duration::from_secs(30);
+pub const PERIOD: Duration = Duration::from_secs(30);
 /// The longest wait for switches that have not announced themselves.
-const WAIT_MAX: Duration = Duration::from_secs(3);
+pub const WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// The neighbours that were heard, by interface index.
 #[derive(Clone, Default)]
@@ -49,7 +49,7 @@ impl Neighbours {
         let protocol = Protocol::from(i32::from(ETHERTYPE.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))
             .context("cannot listen to switches (LLDP): the kernel gives no packet socket")?;
-        let neighbours = Self { heard: Arc::default(), until: Some(clock.monotonic() + PERIOD) };
+        let neighbours = Self::expected_until(Some(clock.monotonic() + PERIOD));
         let (of_thread, journal) = (neighbours.clone(), journal.clone());
         // A separate thread, because it waits for ever.
         std::thread::Builder::new()
@@ -62,9 +62,19 @@ impl Neighbours {
         Ok(neighbours)
     }
 
+    /// Returns neighbours of which none has been heard. All of them have announced themselves by this time; `None`: nobody listens.
+    pub fn expected_until(until: Option<Instant>) -> Self {
+        Self { heard: Arc::default(), until }
+    }
+
     /// Returns the neighbours that have been heard.
     pub fn heard(&self) -> BTreeMap<u32, Neighbour> {
         self.heard.borrow().clone()
+    }
+
+    /// Returns a receiver that shows the neighbours, and wakes up when they change.
+    pub fn changes(&self) -> watch::Receiver<BTreeMap<u32, Neighbour>> {
+        self.heard.subscribe()
     }
 
     /// Waits briefly for the neighbours of all connected interfaces in `folder` (`/sys/class/net`), as long as they may still announce
@@ -98,7 +108,8 @@ impl Neighbours {
         }
     }
 
-    fn note(&self, interface: u32, neighbour: Neighbour) {
+    /// Remembers what was heard on an interface.
+    pub fn note(&self, interface: u32, neighbour: Neighbour) {
         self.heard.send_modify(|heard| {
             if neighbour.leaves {
                 heard.remove(&interface);
@@ -108,6 +119,3 @@ impl Neighbours {
         });
     }
 }
-
-#[cfg(test)]
-mod tests;

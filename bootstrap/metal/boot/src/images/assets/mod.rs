@@ -25,7 +25,7 @@ use super::modules::KernelModules;
 use recognise::{Found, recognise};
 
 /// The file of checksums, in the format of `sha256sum`.
-const SUMS: &str = "SHA256SUMS";
+pub const SUMS: &str = "SHA256SUMS";
 const STUB: &str = "stub.efi";
 const KERNEL: &str = "vmlinuz";
 const MODULES: &str = "modules";
@@ -288,6 +288,3 @@ impl Assets {
 fn numbers(version: &str) -> Vec<u64> {
     version.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
 }
-
-#[cfg(test)]
-mod tests;

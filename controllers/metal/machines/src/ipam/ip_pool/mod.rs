@@ -1,10 +1,8 @@
 //! The controller of IPPools: it allocates and releases the addresses of all claims of a pool, one pool at a time.
 
 mod apply;
-mod observe;
-mod plan;
-#[cfg(test)]
-mod plan_tests;
+pub mod observe;
+pub mod plan;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

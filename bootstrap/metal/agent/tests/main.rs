@@ -1,0 +1,30 @@
+//! The agent, with recorded machines, simulated disks and broken connections.
+
+mod clean;
+mod deploy;
+mod deploy_checksum;
+mod deploy_config_drive;
+mod deploy_decode;
+mod deploy_download;
+mod deploy_hints;
+mod deploy_partitions;
+mod deploy_qcow2;
+mod deploy_target;
+mod devices;
+mod disk_device;
+mod erase;
+mod firmware;
+mod inventory;
+mod inventory_addresses;
+mod inventory_memory;
+mod journal;
+mod machine;
+mod memory;
+mod modules;
+mod network_lease;
+mod network_links;
+mod network_lldp;
+mod network_lldp_message;
+mod server_trust;
+mod tpm;
+mod work_progress;
