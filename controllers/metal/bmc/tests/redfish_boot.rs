@@ -1,7 +1,7 @@
 //! Tests of `redfish::boot`.
 
 use bmc::redfish::boot::{change, difference};
-use bmc::redfish::vendor::Vendor;
+use bmc::redfish::vendor::{STANDARD, SUPERMICRO};
 use bmc::{Boot, BootDevice, BootMode, Persistence};
 use serde_json::{Value, json};
 
@@ -35,59 +35,44 @@ fn only_what_differs_is_sent() {
         (
             current(),
             wanted(Network, Once, Some(BootMode::Uefi)),
-            Vendor::Other,
+            &STANDARD,
             json!({target: "Pxe", enabled: "Once"}),
         ),
         (
             current(),
             wanted(Network, Once, Some(BootMode::Uefi)),
-            Vendor::Supermicro,
+            &SUPERMICRO,
             json!({target: "Pxe", enabled: "Once", mode: "UEFI"}),
         ),
         (
             current(),
             wanted(Disk, Always, Some(BootMode::Legacy)),
-            Vendor::Other,
+            &STANDARD,
             json!({target: "Hdd", enabled: "Continuous", mode: "Legacy"}),
         ),
-        (current(), wanted(VirtualMedia, Once, None), Vendor::Other, json!({target: "Cd", enabled: "Once"})),
-        (
-            current(),
-            wanted(VirtualMedia, Once, None),
-            Vendor::Supermicro,
-            json!({target: "UsbCd", enabled: "Once"}),
-        ),
+        (current(), wanted(VirtualMedia, Once, None), &STANDARD, json!({target: "Cd", enabled: "Once"})),
+        (current(), wanted(VirtualMedia, Once, None), &SUPERMICRO, json!({target: "UsbCd", enabled: "Once"})),
         (
             current(),
             wanted(http(Some("http://a/b")), Once, None),
-            Vendor::Other,
+            &STANDARD,
             json!({target: "UefiHttp", enabled: "Once", "HttpBootUri": "http://a/b"}),
         ),
-        (
-            current(),
-            wanted(http(None), Once, None),
-            Vendor::Other,
-            json!({target: "UefiHttp", enabled: "Once"}),
-        ),
+        (current(), wanted(http(None), Once, None), &STANDARD, json!({target: "UefiHttp", enabled: "Once"})),
         (
             once.clone(),
             wanted(http(None), Once, None),
-            Vendor::Other,
+            &STANDARD,
             json!({target: "UefiHttp", "HttpBootUri": null}),
         ),
-        (once, wanted(Disk, Once, Some(BootMode::Uefi)), Vendor::Other, json!({target: "Hdd"})),
-        (
-            bare,
-            wanted(Disk, Once, Some(BootMode::Uefi)),
-            Vendor::Other,
-            json!({target: "Hdd", enabled: "Once"}),
-        ),
+        (once, wanted(Disk, Once, Some(BootMode::Uefi)), &STANDARD, json!({target: "Hdd"})),
+        (bare, wanted(Disk, Once, Some(BootMode::Uefi)), &STANDARD, json!({target: "Hdd", enabled: "Once"})),
     ] {
         let sent = change(&system, &boot, boot.persistence, vendor);
         assert_eq!(sent, Ok(json!({"Boot": expected})), "{boot:?} {vendor:?}");
     }
     let few = system(json!({"BootSourceOverrideTarget@Redfish.AllowableValues": ["Pxe", "Cd", "Hdd"]}));
-    let refused = change(&few, &wanted(http(None), Once, None), Once, Vendor::Other);
+    let refused = change(&few, &wanted(http(None), Once, None), Once, &STANDARD);
     assert_eq!(refused, Err("the service offers only Pxe, Cd, Hdd".to_owned()));
 }
 

@@ -2,17 +2,17 @@
 
 use bmc::Identity;
 use bmc::redfish::inventory::{identity, mac};
-use bmc::redfish::vendor::Vendor;
+use bmc::redfish::vendor::{DELL, STANDARD};
 use serde_json::json;
 
 #[test]
 fn identities() {
     let system = json!({"Manufacturer": "Dell Inc. ", "Model": "R640", "SerialNumber": "CN123", "SKU": "ABC12", "UUID": "4C4C4544-0001"});
     let serial = |vendor| identity(&system, vendor).serial;
-    assert_eq!((serial(Vendor::Dell).as_str(), serial(Vendor::Other).as_str()), ("ABC12", "CN123"));
-    assert_eq!(identity(&system, Vendor::Dell).manufacturer, "Dell Inc.");
-    assert_eq!(identity(&system, Vendor::Dell).uuid, "4c4c4544-0001");
-    assert_eq!(identity(&json!({"SKU": 1, "UUID": null}), Vendor::Dell), Identity::default());
+    assert_eq!((serial(&DELL).as_str(), serial(&STANDARD).as_str()), ("ABC12", "CN123"));
+    assert_eq!(identity(&system, &DELL).manufacturer, "Dell Inc.");
+    assert_eq!(identity(&system, &DELL).uuid, "4c4c4544-0001");
+    assert_eq!(identity(&json!({"SKU": 1, "UUID": null}), &DELL), Identity::default());
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::http::Resource;
-use super::links::{link, members};
-use super::service::Redfish;
+use super::links::{link, members, texts};
+use super::service::Service;
 use crate::{Error, Result, Setting, SettingLimits, SettingType, Settings};
 
 /// Returns the settings of a resource; those without a value, or with a value that is not a scalar, are left out.
@@ -65,85 +66,103 @@ pub fn limits(registry: &Value) -> BTreeMap<String, SettingLimits> {
     found
 }
 
-impl Redfish {
-    async fn bios(&self) -> Result<Resource> {
-        let system = self.read_system().await?;
-        let path = link(&system.body, "/Bios");
-        let path = path
-            .ok_or_else(|| self.unsupported("the firmware's settings", "the system has no Bios resource"))?;
-        self.http.get(&path).await
-    }
+/// The constraints of a firmware's settings, as the service's registries have them.
+#[derive(Default)]
+pub(super) struct Constraints {
+    /// The last ones that were read, with the name of their registry.
+    known: Mutex<(String, BTreeMap<String, SettingLimits>)>,
+}
 
-    pub(super) async fn read_settings(&self) -> Result<Settings> {
-        let bios = self.bios().await?;
-        let current = attributes(&bios.body);
-        let mut pending = BTreeMap::new();
-        if let Some(path) = link(&bios.body, "/@Redfish.Settings/SettingsObject") {
-            pending = attributes(&self.http.get(&path).await?.body);
-            pending.retain(|name, setting| current.get(name) != Some(setting));
-        }
-        let registry = bios.body["AttributeRegistry"].as_str().unwrap_or_default();
-        Ok(Settings { current, pending, limits: self.limits_in(registry).await? })
-    }
-
-    /// Returns the constraints in the registry of this name. Once found they are not read again, because other firmware has a registry of
-    /// another name.
-    async fn limits_in(&self, registry: &str) -> Result<BTreeMap<String, SettingLimits>> {
-        let (known, constraints) = self.limits.lock().clone();
-        if known == registry && !constraints.is_empty() {
+impl Constraints {
+    /// Returns the constraints in the registry of this name. Once found they are not read again, because other firmware has a registry
+    /// of another name.
+    async fn of(&self, service: &Service, name: &str) -> Result<BTreeMap<String, SettingLimits>> {
+        let (known, constraints) = self.known.lock().clone();
+        if known == name && !constraints.is_empty() {
             return Ok(constraints);
         }
-        let found = self.registry(registry).await?.as_ref().map(limits).unwrap_or_default();
-        *self.limits.lock() = (registry.to_owned(), found.clone());
+        let found = registry(service, name).await?.as_ref().map(limits).unwrap_or_default();
+        *self.known.lock() = (name.to_owned(), found.clone());
         Ok(found)
     }
+}
 
-    /// Returns the registry of this name, in English if it exists in English.
-    async fn registry(&self, name: &str) -> Result<Option<Value>> {
-        let Some(collection) = link(self.root().await?, "/Registries").filter(|_| !name.is_empty()) else {
-            return Ok(None);
-        };
-        // A registry like `BiosAttributeRegistryP89.v1_0_0` may be listed as `BiosAttributeRegistryP89`.
-        let stem = name.split('.').next().unwrap_or(name);
-        let paths = members(&self.http.get(&collection).await?.body);
-        let last =
-            |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
-        let found =
-            paths.iter().find(|path| last(path) == name).or(paths.iter().find(|path| last(path) == stem));
-        let Some(path) = found else { return Ok(None) };
-        let file = self.http.get(path).await?.body;
-        let places = file["Location"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let english =
-            places.iter().find(|place| place["Language"].as_str().is_some_and(|l| l.starts_with("en")));
-        let Some(address) = english.or(places.first()).and_then(|place| place["Uri"].as_str()) else {
-            return Ok(None);
-        };
-        match self.http.path_of(address) {
-            Some(path) => Ok(Some(self.http.get(&path).await?.body)),
+/// Returns the registry of this name, in English if it exists in English.
+async fn registry(service: &Service, name: &str) -> Result<Option<Value>> {
+    let Some(collection) = link(service.root().await?, "/Registries").filter(|_| !name.is_empty()) else {
+        return Ok(None);
+    };
+    // A registry like `BiosAttributeRegistryP89.v1_0_0` may be listed as `BiosAttributeRegistryP89`.
+    let stem = name.split('.').next().unwrap_or(name);
+    let paths = members(&service.get(&collection).await?.body);
+    let last = |path: &String| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
+    let found = paths.iter().find(|path| last(path) == name).or(paths.iter().find(|path| last(path) == stem));
+    let Some(path) = found else { return Ok(None) };
+    let file = service.get(path).await?.body;
+    let places = file["Location"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let english = places.iter().find(|place| place["Language"].as_str().is_some_and(|l| l.starts_with("en")));
+    let Some(address) = english.or(places.first()).and_then(|place| place["Uri"].as_str()) else {
+        return Ok(None);
+    };
+    match service.path_of(address) {
+        Some(path) => Ok(Some(service.get(&path).await?.body)),
+        None => Ok(None),
+    }
+}
+
+/// The resource `Bios` of the system.
+pub(super) struct Bios<'a> {
+    service: &'a Service,
+    bios: Resource,
+}
+
+impl<'a> Bios<'a> {
+    /// Reads the resource.
+    pub(super) async fn of(service: &'a Service) -> Result<Self> {
+        let system = service.system().await?;
+        let path = link(&system.body, "/Bios").ok_or_else(|| {
+            service.unsupported("the firmware's settings", "the system has no Bios resource")
+        })?;
+        Ok(Self { service, bios: service.get(&path).await? })
+    }
+
+    /// Returns the settings in force and those of the next start.
+    pub(super) async fn settings(&self, constraints: &Constraints) -> Result<Settings> {
+        let current = attributes(&self.bios.body);
+        let mut pending = BTreeMap::new();
+        if let Some(resource) = self.pending().await? {
+            pending = attributes(&resource.body);
+            pending.retain(|name, setting| current.get(name) != Some(setting));
+        }
+        let registry = self.bios.body["AttributeRegistry"].as_str().unwrap_or_default();
+        Ok(Settings { current, pending, limits: constraints.of(self.service, registry).await? })
+    }
+
+    /// Reads the resource with the settings of the next start, if the service has one.
+    async fn pending(&self) -> Result<Option<Resource>> {
+        match link(&self.bios.body, "/@Redfish.Settings/SettingsObject") {
+            Some(path) => self.service.get(&path).await.map(Some),
             None => Ok(None),
         }
     }
 
-    pub(super) async fn change_settings(&self, settings: &BTreeMap<String, Setting>) -> Result<()> {
-        let bios = self.bios().await?;
+    /// Changes settings for the next start.
+    pub(super) async fn change(&self, settings: &BTreeMap<String, Setting>) -> Result<()> {
         let changes: Map<String, Value> =
             settings.iter().map(|(name, setting)| (name.clone(), value(setting))).collect();
         let mut body = json!({"Attributes": changes});
-        let resource = match link(&bios.body, "/@Redfish.Settings/SettingsObject") {
-            Some(path) => self.http.get(&path).await?,
-            None => bios.clone(),
-        };
+        let resource = self.pending().await?.unwrap_or_else(|| self.bios.clone());
         // iDRAC creates the job that applies the change only if the request has an apply time.
-        let times = super::links::texts(&bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
+        let times = texts(&self.bios.body["@Redfish.Settings"]["SupportedApplyTimes"]);
         if times.iter().any(|time| time == "OnReset") {
             body["@Redfish.SettingsApplyTime"] = json!({"ApplyTime": "OnReset"});
         }
-        let answer = self.http.patch(&resource, &body).await?;
+        let answer = self.service.patch(&resource, &body).await?;
         // A service that creates a task (202) applies it at the next start, and may show the old values until then.
         if answer.status == 202 {
             return Ok(());
         }
-        let found = attributes(&self.http.get(&resource.path).await?.body);
+        let found = attributes(&self.service.get(&resource.path).await?.body);
         match settings.iter().find(|(name, wanted)| found.get(*name) != Some(*wanted)) {
             None => Ok(()),
             Some((name, wanted)) => Err(Error::NotStored {

@@ -1,12 +1,13 @@
 //! The boot device selection: the property `Boot` of the system.
 
-use http::Method;
 use serde_json::{Map, Value, json};
 
+use super::extension;
 use super::links::texts;
-use super::service::Redfish;
-use super::vendor::Vendor;
-use crate::{Boot, BootDevice, BootMode, Error, Persistence, Result, limits};
+use super::service::Service;
+use super::tasks::ReadBack;
+use super::vendor::Quirks;
+use crate::{Boot, BootDevice, BootMode, Error, Persistence, Result};
 
 /// Returns the stored boot device selection.
 pub(crate) fn stored(system: &Value) -> Option<Boot> {
@@ -34,14 +35,13 @@ fn mode(system: &Value) -> Option<BootMode> {
     }
 }
 
-/// Returns Redfish's names of a device, the preferred one first. Supermicro's virtual CD is a USB CD.
-fn names(device: &BootDevice, vendor: Vendor) -> &'static [&'static str] {
+/// Returns Redfish's names of a device, the preferred one first.
+fn names(device: &BootDevice, quirks: &Quirks) -> &'static [&'static str] {
     match device {
         BootDevice::Network => &["Pxe"],
         BootDevice::UefiHttp { .. } => &["UefiHttp"],
         BootDevice::Disk => &["Hdd"],
-        BootDevice::VirtualMedia if vendor == Vendor::Supermicro => &["UsbCd", "Cd"],
-        BootDevice::VirtualMedia => &["Cd", "UsbCd"],
+        BootDevice::VirtualMedia => quirks.cd,
     }
 }
 
@@ -57,11 +57,11 @@ pub fn change(
     system: &Value,
     wanted: &Boot,
     persistence: Persistence,
-    vendor: Vendor,
+    quirks: &Quirks,
 ) -> Result<Value, String> {
     let current = &system["Boot"];
     let offered = texts(&current["BootSourceOverrideTarget@Redfish.AllowableValues"]);
-    let fitting = names(&wanted.device, vendor);
+    let fitting = names(&wanted.device, quirks);
     let target = match offered.is_empty() {
         true => fitting.first(),
         false => fitting.iter().find(|name| offered.iter().any(|offer| offer == *name)),
@@ -69,9 +69,9 @@ pub fn change(
     let target = target.ok_or_else(|| format!("the service offers only {}", offered.join(", ")))?;
     let mut boot = Map::new();
     boot.insert("BootSourceOverrideTarget".to_owned(), json!(target));
-    // Some services refuse a value that is stored already; Supermicro's refuse requests that omit it.
+    // Some services refuse a value that is stored already; others refuse requests that omit it.
     let mut differing = |property: &str, value: &str| {
-        if current[property] != *value || vendor == Vendor::Supermicro {
+        if current[property] != *value || quirks.repeats_stored {
             boot.insert(property.to_owned(), json!(value));
         }
     };
@@ -116,83 +116,41 @@ pub fn difference(system: &Value, wanted: &Boot) -> Option<(&'static str, String
     }
 }
 
-impl Redfish {
-    pub(super) async fn choose_boot(&self, wanted: &Boot) -> Result<Boot> {
-        let system = self.read_system().await?;
-        let vendor = self.vendor(&system).await?;
-        if let Some(done) = self.choose_by_extension(&system, vendor, wanted).await? {
-            return Ok(done);
-        }
-        let refused = |reason: String| self.unsupported(&wanted.device.to_string(), &reason);
-        let patch = change(&system.body, wanted, wanted.persistence, vendor).map_err(refused)?;
-        let mut answer = self.http.patch(&system, &patch).await;
-        // The standard has removed persistent boot devices: services without them accept a device for a single start.
-        if wanted.persistence == Persistence::Always
-            && matches!(answer, Err(Error::Status { status: 400 | 405 | 422 | 500 | 501, .. }))
-        {
-            let once = change(&system.body, wanted, Persistence::Once, vendor).map_err(refused)?;
-            answer = self.http.patch(&system, &once).await;
-        }
-        let answer = answer.map_err(|error| match &wanted.device {
-            BootDevice::UefiHttp { url: Some(url) } => error.without(url),
-            _ => error,
-        })?;
-        self.settle(&answer).await?;
-        self.read_back_boot(&answer.call, wanted).await
+/// Selects a boot device, and returns the selection that the service has stored.
+pub(super) async fn choose(service: &Service, wanted: &Boot) -> Result<Boot> {
+    let system = service.system().await?;
+    let quirks = service.quirks(&system).await?;
+    if let Some(done) = extension::choose(service, &system, quirks.media_boot, wanted).await? {
+        return Ok(done);
     }
-
-    async fn read_back_boot(&self, call: &str, wanted: &Boot) -> Result<Boot> {
-        let mut attempt = 1;
-        loop {
-            let system = self.read_system().await?;
-            let Some((what, wanted, found)) = difference(&system.body, wanted) else {
-                let missing = || self.unsupported("reading the boot device", "the service does not show it");
-                return stored(&system.body).ok_or_else(missing);
-            };
-            if attempt == limits::READ_BACK_ATTEMPTS {
-                return Err(Error::NotStored { call: call.to_owned(), what: what.to_owned(), wanted, found });
-            }
-            attempt += 1;
-            tokio::time::sleep(limits::READ_BACK_INTERVAL).await;
-        }
+    let refused = |reason: String| service.unsupported(&wanted.device.to_string(), &reason);
+    let patch = change(&system.body, wanted, wanted.persistence, quirks).map_err(refused)?;
+    let mut answer = service.patch(&system, &patch).await;
+    // The standard has removed persistent boot devices: services without them accept a device for a single start.
+    if wanted.persistence == Persistence::Always
+        && matches!(answer, Err(Error::Status { status: 400 | 405 | 422 | 500 | 501, .. }))
+    {
+        let once = change(&system.body, wanted, Persistence::Once, quirks).map_err(refused)?;
+        answer = service.patch(&system, &once).await;
     }
+    let answer = answer.map_err(|error| match &wanted.device {
+        BootDevice::UefiHttp { url: Some(url) } => error.without(url),
+        _ => error,
+    })?;
+    service.settle(&answer).await?;
+    read_back(service, &answer.call, wanted).await
+}
 
-    pub(super) async fn read_secure_boot(&self) -> Result<bool> {
-        let resource = self.secure_boot_resource().await?;
-        resource.body["SecureBootEnable"].as_bool().ok_or_else(|| Error::Answer {
-            call: self.http.call(&Method::GET, &resource.path),
-            reason: "SecureBootEnable is missing".to_owned(),
-        })
-    }
-
-    pub(super) async fn change_secure_boot(&self, on: bool) -> Result<()> {
-        let resource = self.secure_boot_resource().await?;
-        if resource.body["SecureBootEnable"] == on {
-            return Ok(());
+async fn read_back(service: &Service, call: &str, wanted: &Boot) -> Result<Boot> {
+    let mut attempts = ReadBack::default();
+    loop {
+        let system = service.system().await?;
+        let Some((what, wanted, found)) = difference(&system.body, wanted) else {
+            let missing = || service.unsupported("reading the boot device", "the service does not show it");
+            return stored(&system.body).ok_or_else(missing);
+        };
+        if !attempts.again().await {
+            return Err(Error::NotStored { call: call.to_owned(), what: what.to_owned(), wanted, found });
         }
-        let answer = self.http.patch(&resource, &json!({"SecureBootEnable": on})).await?;
-        self.settle(&answer).await?;
-        let mut attempt = 1;
-        loop {
-            let found = self.read_secure_boot().await?;
-            if found == on {
-                return Ok(());
-            }
-            if attempt == limits::READ_BACK_ATTEMPTS {
-                let what = "SecureBootEnable".to_owned();
-                let (wanted, found) = (on.to_string(), found.to_string());
-                return Err(Error::NotStored { call: answer.call, what, wanted, found });
-            }
-            attempt += 1;
-            tokio::time::sleep(limits::READ_BACK_INTERVAL).await;
-        }
-    }
-
-    async fn secure_boot_resource(&self) -> Result<super::http::Resource> {
-        let system = self.read_system().await?;
-        let path = super::links::link(&system.body, "/SecureBoot");
-        let path =
-            path.ok_or_else(|| self.unsupported("Secure Boot", "the system has no SecureBoot resource"))?;
-        self.http.get(&path).await
     }
 }

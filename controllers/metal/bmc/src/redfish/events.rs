@@ -4,26 +4,34 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::links::link;
-use super::service::Redfish;
+use super::service::Service;
 use crate::{Error, Result, Subscribed, Subscription};
 
-impl Redfish {
-    /// Returns the path of the collection of subscriptions.
-    async fn collection(&self) -> Result<String> {
+/// The subscriptions of a service.
+pub(super) struct Subscriptions<'a> {
+    service: &'a Service,
+    /// The path of the collection.
+    collection: String,
+}
+
+impl<'a> Subscriptions<'a> {
+    /// Finds the subscriptions of a service.
+    pub(super) async fn of(service: &'a Service) -> Result<Self> {
         let none =
-            || self.unsupported("sending events", "the service has no EventService with subscriptions");
-        let service = link(self.root().await?, "/EventService").ok_or_else(none)?;
-        let service = self.http.get(&service).await?.body;
-        link(&service, "/Subscriptions").ok_or_else(none)
+            || service.unsupported("sending events", "the service has no EventService with subscriptions");
+        let events = link(service.root().await?, "/EventService").ok_or_else(none)?;
+        let events = service.get(&events).await?.body;
+        let collection = link(&events, "/Subscriptions").ok_or_else(none)?;
+        Ok(Self { service, collection })
     }
 
     /// Returns all subscriptions; the identifier of each is its path. A subscription that disappears meanwhile is left out.
-    pub(super) async fn read_subscriptions(&self) -> Result<Vec<Subscribed>> {
-        let known = self.http.get(&self.collection().await?).await?.body;
+    pub(super) async fn list(&self) -> Result<Vec<Subscribed>> {
+        let known = self.service.get(&self.collection).await?.body;
         let mut found = Vec::new();
         for member in known["Members"].as_array().into_iter().flatten() {
             let Some(path) = link(member, "") else { continue };
-            let body = match self.http.get(&path).await {
+            let body = match self.service.get(&path).await {
                 Ok(read) => read.body,
                 Err(Error::Status { status: 404 | 410, .. }) => continue,
                 Err(error) => return Err(error),
@@ -39,8 +47,7 @@ impl Redfish {
     }
 
     /// Subscribes to alerts, and returns the path of the subscription.
-    pub(super) async fn start_events(&self, subscription: &Subscription) -> Result<String> {
-        let collection = self.collection().await?;
+    pub(super) async fn add(&self, subscription: &Subscription) -> Result<String> {
         let mut body = json!({
             "Destination": subscription.destination,
             "Context": subscription.context,
@@ -51,14 +58,14 @@ impl Redfish {
             let each = subscription.headers.iter().map(|(name, value)| json!({name: value}));
             body["HttpHeaders"] = Value::Array(each.collect());
         }
-        let answer = self.http.send(Method::POST, &collection, Some(&body)).await;
+        let answer = self.service.send(Method::POST, &self.collection, Some(&body)).await;
         let secrets = || subscription.headers.values();
         let answer = answer.map_err(|error| secrets().fold(error, |error, secret| error.without(secret)))?;
         let path = answer.location.or_else(|| link(&answer.body, "")).ok_or_else(|| Error::Answer {
             call: answer.call.clone(),
             reason: "it does not say where the subscription is".to_owned(),
         })?;
-        let found = self.http.get(&path).await?.body;
+        let found = self.service.get(&path).await?.body;
         if found["Destination"] != subscription.destination.as_str() {
             return Err(Error::NotStored {
                 call: answer.call,
@@ -69,11 +76,12 @@ impl Redfish {
         }
         Ok(path)
     }
+}
 
-    pub(super) async fn end_events(&self, path: &str) -> Result<()> {
-        match self.http.send(Method::DELETE, path, None).await {
-            Ok(_) | Err(Error::Status { status: 404 | 410, .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+/// Ends a subscription; does nothing if it does not exist.
+pub(super) async fn end(service: &Service, path: &str) -> Result<()> {
+    match service.send(Method::DELETE, path, None).await {
+        Ok(_) | Err(Error::Status { status: 404 | 410, .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -3,15 +3,14 @@
 use serde_json::Value;
 
 use super::links::{link, text};
-use super::service::Redfish;
-use super::vendor::Vendor;
+use super::service::Service;
+use super::vendor::Quirks;
 use crate::{Error, Identity, Result};
 
-/// Returns the identity in the system resource. Dell's `SerialNumber` is that of the board; the service tag, which the firmware shows
-/// as the machine's serial number, is the SKU.
-pub fn identity(system: &Value, vendor: Vendor) -> Identity {
+/// Returns the identity in the system resource.
+pub fn identity(system: &Value, quirks: &Quirks) -> Identity {
     let sku = text(system, "/SKU");
-    let serial = if vendor == Vendor::Dell && !sku.is_empty() { sku } else { text(system, "/SerialNumber") };
+    let serial = if quirks.serial_is_sku && !sku.is_empty() { sku } else { text(system, "/SerialNumber") };
     Identity {
         manufacturer: text(system, "/Manufacturer"),
         model: text(system, "/Model"),
@@ -32,21 +31,20 @@ pub fn mac(interface: &Value) -> Option<String> {
     wanted("PermanentMACAddress").or_else(|| wanted("MACAddress"))
 }
 
-impl Redfish {
-    pub(super) async fn read_identity(&self) -> Result<Identity> {
-        let system = self.read_system().await?;
-        let mut identity = identity(&system.body, self.vendor(&system).await?);
-        if let Some(collection) = link(&system.body, "/EthernetInterfaces") {
-            let interfaces = match self.read_members(&collection).await {
-                Err(Error::Status { status: 404 | 501, .. }) => Vec::new(),
-                interfaces => interfaces?,
-            };
-            for mac in interfaces.iter().filter_map(|interface| mac(&interface.body)) {
-                if !identity.macs.contains(&mac) {
-                    identity.macs.push(mac);
-                }
+/// Reads the identity of the machine, with the MAC addresses of its interfaces.
+pub(super) async fn read(service: &Service) -> Result<Identity> {
+    let system = service.system().await?;
+    let mut identity = identity(&system.body, service.quirks(&system).await?);
+    if let Some(collection) = link(&system.body, "/EthernetInterfaces") {
+        let interfaces = match service.members(&collection).await {
+            Err(Error::Status { status: 404 | 501, .. }) => Vec::new(),
+            interfaces => interfaces?,
+        };
+        for mac in interfaces.iter().filter_map(|interface| mac(&interface.body)) {
+            if !identity.macs.contains(&mac) {
+                identity.macs.push(mac);
             }
         }
-        Ok(identity)
     }
+    Ok(identity)
 }

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::http::{Answer, Resource};
 use super::links::link;
 use super::message::names;
-use super::service::Redfish;
-use crate::{Error, Result, limits};
+use super::service::Service;
+use super::tasks::ReadBack;
+use crate::{Error, Result};
 
 /// Returns whether a device accepts a CD image.
 pub fn is_cd(device: &Value) -> bool {
@@ -32,51 +33,62 @@ pub fn action(device: &Value, name: &str, hpe: &str) -> Option<String> {
     standard["target"].as_str().or(extension["target"].as_str()).map(str::to_owned)
 }
 
-impl Redfish {
-    /// Returns the first device that accepts a CD image.
-    pub(super) async fn cd(&self, system: &Resource) -> Result<Resource> {
+/// The virtual CD of a machine.
+pub(super) struct Cd<'a> {
+    service: &'a Service,
+    device: Resource,
+}
+
+impl<'a> Cd<'a> {
+    /// Finds the first device of the system, or of its manager, that accepts a CD image.
+    pub(super) async fn of(service: &'a Service, system: &Resource) -> Result<Self> {
         let mut found = Vec::new();
         if let Some(collection) = link(&system.body, "/VirtualMedia") {
-            found = self.read_members(&collection).await?;
+            found = service.members(&collection).await?;
         }
         if !found.iter().any(|device| is_cd(&device.body)) {
-            let manager = self.read_manager(system).await?;
+            let manager = service.manager(system).await?;
             if let Some(collection) = link(&manager.body, "/VirtualMedia") {
-                found = self.read_members(&collection).await?;
+                found = service.members(&collection).await?;
             }
         }
         let cd = found.into_iter().find(|device| is_cd(&device.body));
         let reason =
             "the service has no virtual CD; a licence may be missing (iLO Advanced, iDRAC Enterprise)";
-        cd.ok_or_else(|| self.unsupported("virtual media", reason))
+        let device = cd.ok_or_else(|| service.unsupported("virtual media", reason))?;
+        Ok(Self { service, device })
     }
 
-    pub(super) async fn inserted(&self) -> Result<Option<String>> {
-        let system = self.read_system().await?;
-        Ok(image(&self.cd(&system).await?.body))
+    /// Returns the device as it was read.
+    pub(super) fn device(&self) -> &Resource {
+        &self.device
     }
 
-    pub(super) async fn insert(&self, url: &str) -> Result<()> {
+    /// Returns the URL of the inserted image, see [`image`].
+    pub(super) fn image(&self) -> Option<String> {
+        image(&self.device.body)
+    }
+
+    /// Inserts an image, and replaces an inserted one.
+    pub(super) async fn insert(&mut self, url: &str) -> Result<()> {
         self.insert_image(url).await.map_err(|error| error.without(url))
     }
 
-    async fn insert_image(&self, url: &str) -> Result<()> {
-        let system = self.read_system().await?;
-        let mut device = self.cd(&system).await?;
-        if image(&device.body).is_some() {
-            self.eject_from(&device).await?;
-            device = self.http.get(&device.path).await?;
+    async fn insert_image(&mut self, url: &str) -> Result<()> {
+        if self.image().is_some() {
+            self.eject().await?;
+            self.device = self.service.get(&self.device.path).await?;
         }
-        let answer = match action(&device.body, "InsertMedia", "InsertVirtualMedia") {
+        let answer = match action(&self.device.body, "InsertMedia", "InsertVirtualMedia") {
             Some(target) => self.insert_by_action(&target, url).await?,
             // Without the action, the image is set as a property, and `Inserted` must be set too.
             None => {
                 let body = json!({"Image": url, "Inserted": true, "WriteProtected": true});
-                self.http.patch(&device, &body).await?
+                self.service.patch(&self.device, &body).await?
             }
         };
-        self.settle(&answer).await?;
-        self.read_back_media(&answer, &device.path, Some(url)).await
+        self.service.settle(&answer).await?;
+        self.read_back(&answer, true).await
     }
 
     /// Calls the action with the fewest parameters, and adds others only if the service names them in an error: some services refuse
@@ -86,7 +98,7 @@ impl Redfish {
         let protocol = if url.starts_with("https:") { "HTTPS" } else { "HTTP" };
         let mut more = vec![("TransferMethod", "Stream"), ("TransferProtocolType", protocol)];
         loop {
-            let answer = self.http.send(Method::POST, target, Some(&body)).await;
+            let answer = self.service.send(Method::POST, target, Some(&body)).await;
             let Err(Error::Status { status: 400..=499, message, .. }) = &answer else {
                 return answer;
             };
@@ -99,47 +111,35 @@ impl Redfish {
         }
     }
 
+    /// Ejects the image; does nothing if there is none.
     pub(super) async fn eject(&self) -> Result<()> {
-        let system = self.read_system().await?;
-        let device = self.cd(&system).await?;
-        if image(&device.body).is_none() {
-            return Ok(());
-        }
-        self.eject_from(&device).await
+        let Some(held) = self.image() else { return Ok(()) };
+        let answer = match action(&self.device.body, "EjectMedia", "EjectVirtualMedia") {
+            Some(target) => self.service.send(Method::POST, &target, Some(&json!({}))).await,
+            None => self.service.patch(&self.device, &json!({"Image": null, "Inserted": false})).await,
+        };
+        let answer = if held.is_empty() { answer? } else { answer.map_err(|error| error.without(&held))? };
+        self.service.settle(&answer).await?;
+        self.read_back(&answer, false).await
     }
 
-    async fn eject_from(&self, device: &Resource) -> Result<()> {
-        let answer = match action(&device.body, "EjectMedia", "EjectVirtualMedia") {
-            Some(target) => self.http.send(Method::POST, &target, Some(&json!({}))).await,
-            None => self.http.patch(device, &json!({"Image": null, "Inserted": false})).await,
-        };
-        let answer = match image(&device.body) {
-            Some(held) if !held.is_empty() => answer.map_err(|error| error.without(&held))?,
-            _ => answer?,
-        };
-        self.settle(&answer).await?;
-        self.read_back_media(&answer, &device.path, None).await
-    }
-
-    async fn read_back_media(&self, answer: &Answer, path: &str, wanted: Option<&str>) -> Result<()> {
-        let mut attempt = 1;
+    /// Waits until an image is inserted, or none. Its URL is not compared, because some services do not show it, or only a part of it.
+    async fn read_back(&self, answer: &Answer, wanted: bool) -> Result<()> {
+        let mut attempts = ReadBack::default();
         loop {
-            let found = image(&self.http.get(path).await?.body);
-            // The URL is not compared, because some services do not show it, or only a part of it.
-            if found.is_some() == wanted.is_some() {
+            let found = image(&self.service.get(&self.device.path).await?.body).is_some();
+            if found == wanted {
                 return Ok(());
             }
-            if attempt == limits::READ_BACK_ATTEMPTS {
+            if !attempts.again().await {
                 let word = |inserted: bool| if inserted { "loaded" } else { "empty" }.to_owned();
                 return Err(Error::NotStored {
                     call: answer.call.clone(),
                     what: "the virtual CD".to_owned(),
-                    wanted: word(wanted.is_some()),
-                    found: word(found.is_some()),
+                    wanted: word(wanted),
+                    found: word(found),
                 });
             }
-            attempt += 1;
-            tokio::time::sleep(limits::READ_BACK_INTERVAL).await;
         }
     }
 }

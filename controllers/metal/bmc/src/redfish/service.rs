@@ -1,35 +1,31 @@
-//! The Redfish service of a machine: reads its root, its system and its manager.
+//! The Redfish service of a machine: its root, its system, its manager, and the requests that all others are made of.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::http::Method;
-use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use super::http::{Http, Resource};
+use super::http::{Answer, Http, Resource};
 use super::links::{link, members, paths};
-use super::vendor::Vendor;
+use super::vendor::Quirks;
 use crate::network::Network;
-use crate::{Credentials, Error, Result, SettingLimits, Target, Verification, limits};
+use crate::{Credentials, Error, Result, Target, Verification, limits};
 
 /// The service root.
 const ROOT: &str = "/redfish/v1";
 
-/// The client of a Redfish service.
-pub(crate) struct Redfish {
-    pub(super) http: Http,
+/// A Redfish service. What is read once, and how requests are authenticated and repeated, only this type knows.
+pub(super) struct Service {
+    http: Http,
     /// The path of the system in the target; if empty, the only system of the service is used.
     path: String,
     root: OnceCell<Value>,
     system: OnceCell<String>,
-    /// The constraints of the firmware's settings, with the name of the registry that they are from.
-    pub(super) limits: Mutex<(String, BTreeMap<String, SettingLimits>)>,
 }
 
-impl Redfish {
-    pub(crate) fn new(
+impl Service {
+    pub(super) fn new(
         target: Target,
         credentials: Credentials,
         verification: &Verification,
@@ -38,7 +34,37 @@ impl Redfish {
         let path = target.path.trim_end_matches('/');
         let path = if path == ROOT { String::new() } else { path.to_owned() };
         let http = Http::new(&target, credentials, verification, network)?;
-        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new(), limits: Mutex::default() })
+        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
+    }
+
+    /// Reads a resource.
+    pub(super) async fn get(&self, path: &str) -> Result<Resource> {
+        self.http.get(path).await
+    }
+
+    /// Sends a request that changes the service; it is not repeated.
+    pub(super) async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer> {
+        self.http.send(method, path, body).await
+    }
+
+    /// Changes a resource, unless somebody else has changed it since it was read.
+    pub(super) async fn patch(&self, resource: &Resource, body: &Value) -> Result<Answer> {
+        self.http.patch(resource, body).await
+    }
+
+    /// Returns the path of a URL of this service; `None` if the URL belongs to another one.
+    pub(super) fn path_of(&self, address: &str) -> Option<String> {
+        self.http.path_of(address)
+    }
+
+    /// Returns the name of the request that reads a resource, for error messages.
+    pub(super) fn call(&self, path: &str) -> String {
+        self.http.call(&Method::GET, path)
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) async fn close(&self) {
+        self.http.close().await;
     }
 
     /// Returns the service root, which is read only once.
@@ -47,7 +73,7 @@ impl Redfish {
     }
 
     /// Returns the path of the system: the target's, or that of the only system.
-    pub(super) async fn system_path(&self) -> Result<&str> {
+    async fn system_path(&self) -> Result<&str> {
         let find = || async {
             if !self.path.is_empty() {
                 return Ok(self.path.clone());
@@ -62,19 +88,20 @@ impl Redfish {
                         [] => "the service has no system".to_owned(),
                         several => format!("the service has several systems: {}", several.join(", ")),
                     };
-                    Err(Error::System { call: self.http.call(&Method::GET, &collection), reason })
+                    Err(Error::System { call: self.call(&collection), reason })
                 }
             }
         };
         self.system.get_or_try_init(find).await.map(String::as_str)
     }
 
-    pub(super) async fn read_system(&self) -> Result<Resource> {
+    /// Reads the system.
+    pub(super) async fn system(&self) -> Result<Resource> {
         self.http.get(self.system_path().await?).await
     }
 
     /// Reads the manager of the system, which is the controller itself.
-    pub(super) async fn read_manager(&self, system: &Resource) -> Result<Resource> {
+    pub(super) async fn manager(&self, system: &Resource) -> Result<Resource> {
         let managers = system.body.pointer("/Links/ManagedBy").map(paths).unwrap_or_default();
         let path = match managers.first() {
             Some(path) => path.clone(),
@@ -91,12 +118,13 @@ impl Redfish {
         self.http.get(&path).await
     }
 
-    pub(super) async fn vendor(&self, system: &Resource) -> Result<Vendor> {
-        Ok(Vendor::of(self.root().await?, &system.body))
+    /// Returns how the service deviates from the standard.
+    pub(super) async fn quirks(&self, system: &Resource) -> Result<&'static Quirks> {
+        Ok(Quirks::of(self.root().await?, &system.body))
     }
 
     /// Reads the members of a collection one after the other.
-    pub(super) async fn read_members(&self, collection: &str) -> Result<Vec<Resource>> {
+    pub(super) async fn members(&self, collection: &str) -> Result<Vec<Resource>> {
         let mut found = Vec::new();
         for path in members(&self.http.get(collection).await?.body).iter().take(limits::MEMBERS_MAX) {
             found.push(self.http.get(path).await?);
@@ -104,6 +132,7 @@ impl Redfish {
         Ok(found)
     }
 
+    /// Returns the error for something that the service lacks.
     pub(super) fn unsupported(&self, what: &str, reason: &str) -> Error {
         let (call, what, reason) = (self.http.origin().to_owned(), what.to_owned(), reason.to_owned());
         Error::Unsupported { call, what, reason }

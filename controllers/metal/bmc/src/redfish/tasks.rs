@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::http::Answer;
 use super::links::link;
 use super::message::message;
-use super::service::Redfish;
+use super::service::Service;
 use crate::{Error, Result, Task, TaskState, limits};
 
 /// Returns the state in a response about a task. A monitor answers 202 while the task runs, and then with the outcome; a task or job
@@ -42,12 +42,13 @@ pub(super) fn begun(answer: &Answer) -> Option<Task> {
     here.or_else(|| link(&answer.body, "").filter(|_| is_task)).map(|path| Task { path })
 }
 
-impl Redfish {
+impl Service {
+    /// Returns the state of a task.
     pub(super) async fn look_at(&self, task: &Task) -> Result<TaskState> {
         if task.path.is_empty() {
             return Ok(TaskState::Done);
         }
-        match self.http.send(Method::GET, &task.path, None).await {
+        match self.send(Method::GET, &task.path, None).await {
             Ok(answer) => Ok(state(answer.status, &answer.body)),
             // A monitor disappears after it has returned the outcome.
             Err(Error::Status { status: 404 | 410, .. }) => Ok(TaskState::Done),
@@ -78,5 +79,23 @@ impl Redfish {
             }
         };
         tokio::time::timeout(limits::TASK_TIMEOUT, looking).await.unwrap_or(Ok(()))
+    }
+}
+
+/// The attempts to read back what was written: services show it with a delay.
+#[derive(Default)]
+pub(super) struct ReadBack {
+    again: u32,
+}
+
+impl ReadBack {
+    /// Waits for the next attempt. Returns `false` if there is none.
+    pub(super) async fn again(&mut self) -> bool {
+        self.again += 1;
+        let is_left = self.again < limits::READ_BACK_ATTEMPTS;
+        if is_left {
+            tokio::time::sleep(limits::READ_BACK_INTERVAL).await;
+        }
+        is_left
     }
 }
