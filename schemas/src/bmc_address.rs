@@ -8,7 +8,68 @@ use std::net::IpAddr;
 use machinery::names;
 use machinery::url;
 
-/// The protocol of a BMC, and how it makes a machine boot.
+/// A protocol that BMCs speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// IPMI 2.0 over UDP (RMCP+).
+    Ipmi,
+    /// Redfish over HTTP.
+    Redfish,
+}
+
+/// What an address of a protocol contains.
+struct Form {
+    /// The name of the protocol in error messages, with and without TLS.
+    names: (&'static str, &'static str),
+    /// The default port without TLS.
+    port: u16,
+    /// The default port with TLS, which is used unless the address says otherwise; `None` if the protocol has no TLS.
+    tls_port: Option<u16>,
+    /// Whether the address has the path of a system.
+    has_system: bool,
+    /// Whether the address has the privilege level of sessions.
+    has_privilege_level: bool,
+}
+
+impl Protocol {
+    const fn form(self) -> Form {
+        match self {
+            Self::Ipmi => Form {
+                names: ("ipmi", "ipmi"),
+                port: 623,
+                tls_port: None,
+                has_system: false,
+                has_privilege_level: true,
+            },
+            Self::Redfish => Form {
+                names: ("https", "http"),
+                port: 80,
+                tls_port: Some(443),
+                has_system: true,
+                has_privilege_level: false,
+            },
+        }
+    }
+}
+
+/// What can be done through a BMC besides power and the boot device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// An ISO image can be attached to the running machine.
+    AttachMedia,
+    /// The machine boots such an image, which the BMC presents as a drive, instead of the network.
+    BootMedia,
+    /// The machine boots from a URL that its firmware fetches, instead of PXE.
+    BootUrl,
+    /// Secure Boot can be switched on and off.
+    SecureBoot,
+    /// Volumes of a hardware RAID controller can be created.
+    HardwareRaid,
+}
+
+use Capability::{AttachMedia, BootMedia, BootUrl, HardwareRaid, SecureBoot};
+
+/// The scheme of an address: the protocol of a BMC, and how it makes a machine boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scheme {
     /// IPMI 2.0.
@@ -31,66 +92,73 @@ pub enum Scheme {
     RedfishUefiHttp,
 }
 
+/// What a scheme stands for.
+struct Row {
+    scheme: Scheme,
+    name: &'static str,
+    protocol: Protocol,
+    /// Whether the host must specify `spec.bootMACAddress`.
+    needs_mac_address: bool,
+    capabilities: &'static [Capability],
+}
+
+/// What Redfish can do, however the machine boots.
+const REDFISH: &[Capability] = &[SecureBoot, HardwareRaid];
+const REDFISH_MEDIA: &[Capability] = &[AttachMedia, BootMedia, SecureBoot, HardwareRaid];
+const REDFISH_URL: &[Capability] = &[AttachMedia, BootUrl, SecureBoot, HardwareRaid];
+
+const fn row(
+    scheme: Scheme,
+    name: &'static str,
+    protocol: Protocol,
+    needs_mac_address: bool,
+    capabilities: &'static [Capability],
+) -> Row {
+    Row { scheme, name, protocol, needs_mac_address, capabilities }
+}
+
+/// All schemes. Who asks what a BMC can do asks this table.
+const SCHEMES: [Row; 9] = [
+    row(Scheme::Ipmi, "ipmi", Protocol::Ipmi, false, &[]),
+    row(Scheme::Libvirt, "libvirt", Protocol::Ipmi, true, &[]),
+    row(Scheme::Redfish, "redfish", Protocol::Redfish, true, REDFISH),
+    row(Scheme::Ilo5Redfish, "ilo5-redfish", Protocol::Redfish, true, REDFISH),
+    row(Scheme::IdracRedfish, "idrac-redfish", Protocol::Redfish, true, REDFISH),
+    row(Scheme::RedfishVirtualMedia, "redfish-virtualmedia", Protocol::Redfish, false, REDFISH_MEDIA),
+    row(Scheme::Ilo5VirtualMedia, "ilo5-virtualmedia", Protocol::Redfish, false, REDFISH_MEDIA),
+    row(Scheme::IdracVirtualMedia, "idrac-virtualmedia", Protocol::Redfish, false, REDFISH_MEDIA),
+    row(Scheme::RedfishUefiHttp, "redfish-uefihttp", Protocol::Redfish, true, REDFISH_URL),
+];
+
 impl Scheme {
-    /// All schemes.
-    pub const ALL: [Self; 9] = [
-        Self::Ipmi,
-        Self::Libvirt,
-        Self::Redfish,
-        Self::Ilo5Redfish,
-        Self::IdracRedfish,
-        Self::RedfishVirtualMedia,
-        Self::Ilo5VirtualMedia,
-        Self::IdracVirtualMedia,
-        Self::RedfishUefiHttp,
-    ];
+    /// Returns all schemes.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SCHEMES.iter().map(|row| row.scheme)
+    }
+
+    /// The rows are in the order of the variants.
+    fn row(self) -> &'static Row {
+        &SCHEMES[self as usize]
+    }
 
     /// Returns the scheme's name in an address.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ipmi => "ipmi",
-            Self::Libvirt => "libvirt",
-            Self::Redfish => "redfish",
-            Self::Ilo5Redfish => "ilo5-redfish",
-            Self::IdracRedfish => "idrac-redfish",
-            Self::RedfishVirtualMedia => "redfish-virtualmedia",
-            Self::Ilo5VirtualMedia => "ilo5-virtualmedia",
-            Self::IdracVirtualMedia => "idrac-virtualmedia",
-            Self::RedfishUefiHttp => "redfish-uefihttp",
-        }
+        self.row().name
     }
 
-    /// Returns whether the protocol is Redfish; otherwise it is IPMI.
-    pub fn is_redfish(self) -> bool {
-        !matches!(self, Self::Ipmi | Self::Libvirt)
+    /// Returns the protocol of the BMC.
+    pub fn protocol(self) -> Protocol {
+        self.row().protocol
     }
 
     /// Returns whether the host must specify `spec.bootMACAddress`.
     pub fn needs_mac_address(self) -> bool {
-        !matches!(
-            self,
-            Self::Ipmi | Self::RedfishVirtualMedia | Self::Ilo5VirtualMedia | Self::IdracVirtualMedia
-        )
+        self.row().needs_mac_address
     }
 
-    /// Returns whether the machine boots an ISO image that the BMC presents as a drive.
-    pub fn boots_virtual_media(self) -> bool {
-        matches!(self, Self::RedfishVirtualMedia | Self::Ilo5VirtualMedia | Self::IdracVirtualMedia)
-    }
-
-    /// Returns whether an ISO image can be attached to the running machine.
-    pub fn supports_iso_images(self) -> bool {
-        self.boots_virtual_media() || self == Self::RedfishUefiHttp
-    }
-
-    /// Returns whether Secure Boot can be switched on and off.
-    pub fn supports_secure_boot(self) -> bool {
-        self.is_redfish()
-    }
-
-    /// Returns whether volumes of a hardware RAID controller can be created.
-    pub fn supports_hardware_raid(self) -> bool {
-        self.is_redfish()
+    /// Returns whether the BMC has a capability.
+    pub fn can(self, capability: Capability) -> bool {
+        self.row().capabilities.contains(&capability)
     }
 }
 
@@ -100,18 +168,19 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// The privilege level of an IPMI session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The privilege level of an IPMI session; the numbers are IPMI's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[repr(u8)]
 pub enum PrivilegeLevel {
     /// The lowest level.
-    Callback,
+    Callback = 1,
     /// Read access.
-    User,
-    /// Also control of power and boot device.
-    Operator,
+    User = 2,
+    /// Also control of power, and with most BMCs of the boot device.
+    Operator = 3,
     /// All operations.
     #[default]
-    Administrator,
+    Administrator = 4,
 }
 
 impl PrivilegeLevel {
@@ -137,7 +206,7 @@ impl PrivilegeLevel {
 }
 
 /// The parsed address of a BMC.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BmcAddress {
     /// Protocol and boot method.
     pub scheme: Scheme,
@@ -145,7 +214,7 @@ pub struct BmcAddress {
     pub host: String,
     /// UDP port of IPMI (default 623), or TCP port of Redfish (default 443, without TLS 80).
     pub port: u16,
-    /// Whether Redfish uses TLS; always `false` for IPMI.
+    /// Whether TLS is used; always `false` for a protocol without it.
     pub tls: bool,
     /// Path of the system in Redfish, such as `/redfish/v1/Systems/1`; `None` for the only system.
     pub system: Option<String>,
@@ -189,7 +258,7 @@ pub enum AddressError {
 }
 
 fn known() -> String {
-    Scheme::ALL.map(Scheme::name).join(", ")
+    Scheme::all().map(Scheme::name).collect::<Vec<_>>().join(", ")
 }
 
 impl BmcAddress {
@@ -211,14 +280,11 @@ impl BmcAddress {
         let (scheme, tls) = scheme(&scheme_text)?;
         let url = url::parse_request_uri(&format!("{scheme}://{rest}")).map_err(AddressError::Url)?;
         let (host, port) = host_and_port(&url.host)?;
-        let default_port = match (scheme.is_redfish(), tls) {
-            (false, _) => 623,
-            (true, true) => 443,
-            (true, false) => 80,
-        };
+        let form = scheme.protocol().form();
+        let default_port = form.tls_port.filter(|_| tls).unwrap_or(form.port);
         let path = url.path.trim_end_matches('/');
         let privilege_level = match query_value(&url.query, "privilegelevel") {
-            Some(level) if !scheme.is_redfish() => {
+            Some(level) if form.has_privilege_level => {
                 PrivilegeLevel::parse(level).ok_or(AddressError::PrivilegeLevel)?
             }
             _ => PrivilegeLevel::default(),
@@ -228,9 +294,21 @@ impl BmcAddress {
             host,
             port: port.unwrap_or(default_port),
             tls,
-            system: (scheme.is_redfish() && !["", "/redfish/v1"].contains(&path)).then(|| path.to_owned()),
+            system: (form.has_system && !["", "/redfish/v1"].contains(&path)).then(|| path.to_owned()),
             privilege_level,
         })
+    }
+
+    /// Returns `host:port`, with brackets around an IPv6 address.
+    pub fn authority(&self) -> String {
+        let host = &self.host;
+        if host.contains(':') { format!("[{host}]:{}", self.port) } else { format!("{host}:{}", self.port) }
+    }
+
+    /// Returns the name of the service for error messages: `https://10.0.0.7:443`, `ipmi://10.0.0.7:623`.
+    pub fn origin(&self) -> String {
+        let (secured, plain) = self.scheme.protocol().form().names;
+        format!("{}://{}", if self.tls { secured } else { plain }, self.authority())
     }
 }
 
@@ -259,11 +337,12 @@ fn split_scheme(text: &str) -> (String, &str) {
 /// Returns the scheme, and whether it uses TLS.
 fn scheme(text: &str) -> Result<(Scheme, bool), AddressError> {
     let (name, transport) = text.split_once('+').map_or((text, None), |(name, after)| (name, Some(after)));
-    let found = Scheme::ALL.into_iter().find(|scheme| scheme.name() == name);
+    let found = Scheme::all().find(|scheme| scheme.name() == name);
+    let has_tls = |scheme: &Scheme| scheme.protocol().form().tls_port.is_some();
     match (found, transport) {
-        (Some(scheme), None) => Ok((scheme, scheme.is_redfish())),
-        (Some(scheme), Some("https")) if scheme.is_redfish() => Ok((scheme, true)),
-        (Some(scheme), Some("http")) if scheme.is_redfish() => Ok((scheme, false)),
+        (Some(scheme), None) => Ok((scheme, has_tls(&scheme))),
+        (Some(scheme), Some("https")) if has_tls(&scheme) => Ok((scheme, true)),
+        (Some(scheme), Some("http")) if has_tls(&scheme) => Ok((scheme, false)),
         _ => Err(AddressError::Scheme { scheme: text.to_owned() }),
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of the addresses of BMCs.
 
-use schemas::bmc_address::{BmcAddress, PrivilegeLevel, Scheme};
+use schemas::bmc_address::{BmcAddress, Capability, PrivilegeLevel, Protocol, Scheme};
 
 /// Returns an address in one line: scheme, TLS, host, port, system.
 fn summary(text: &str) -> String {
@@ -98,25 +98,40 @@ fn what_each_scheme_can_do() {
     let flags = |scheme: Scheme| {
         [
             scheme.needs_mac_address(),
-            scheme.supports_iso_images(),
-            scheme.supports_secure_boot(),
-            scheme.supports_hardware_raid(),
+            scheme.can(Capability::AttachMedia),
+            scheme.can(Capability::BootMedia),
+            scheme.can(Capability::BootUrl),
+            scheme.can(Capability::SecureBoot),
+            scheme.can(Capability::HardwareRaid),
+            scheme.protocol() == Protocol::Redfish,
         ]
         .map(|flag| if flag { 'x' } else { '-' })
         .iter()
         .collect::<String>()
     };
-    let table = Scheme::ALL.map(|scheme| format!("{scheme} {}", flags(scheme)));
+    let table: Vec<String> = Scheme::all().map(|scheme| format!("{scheme} {}", flags(scheme))).collect();
     let expected = [
-        "ipmi ----",
-        "libvirt x---",
-        "redfish x-xx",
-        "ilo5-redfish x-xx",
-        "idrac-redfish x-xx",
-        "redfish-virtualmedia -xxx",
-        "ilo5-virtualmedia -xxx",
-        "idrac-virtualmedia -xxx",
-        "redfish-uefihttp xxxx",
+        "ipmi -------",
+        "libvirt x------",
+        "redfish x---xxx",
+        "ilo5-redfish x---xxx",
+        "idrac-redfish x---xxx",
+        "redfish-virtualmedia -xx-xxx",
+        "ilo5-virtualmedia -xx-xxx",
+        "idrac-virtualmedia -xx-xxx",
+        "redfish-uefihttp xx-xxxx",
     ];
     assert_eq!(table, expected);
+}
+
+#[test]
+fn services_have_names_for_error_messages() {
+    for (text, expected) in [
+        ("redfish://10.0.0.7", "https://10.0.0.7:443"),
+        ("redfish://[fd00::7]", "https://[fd00::7]:443"),
+        ("ipmi://10.0.0.7", "ipmi://10.0.0.7:623"),
+        ("redfish+http://bmc.example:8000", "http://bmc.example:8000"),
+    ] {
+        assert_eq!(BmcAddress::parse(text).unwrap().origin(), expected);
+    }
 }

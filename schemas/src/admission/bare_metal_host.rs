@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::common::{self, Errors};
 use super::host_annotations;
 use super::request::Request;
-use crate::bmc_address::{AddressError, BmcAddress, Scheme};
+use crate::bmc_address::{AddressError, BmcAddress, Capability, Scheme};
 use crate::metal3::{BareMetalHost, BareMetalHostSpec, Image, RaidConfig, RootDeviceHints, SecretReference};
 
 const ADDRESS: &str = "spec.bmc.address";
@@ -87,7 +87,7 @@ fn bmc(spec: &BareMetalHostSpec, inspection_is_disabled: bool, errors: &mut Erro
 
 fn needs(spec: &BareMetalHostSpec, scheme: Scheme, errors: &mut Errors) {
     let volumes = spec.raid.as_ref().and_then(|raid| raid.hardware_raid_volumes.as_ref());
-    if volumes.is_some_and(|volumes| !volumes.is_empty()) && !scheme.supports_hardware_raid() {
+    if volumes.is_some_and(|volumes| !volumes.is_empty()) && !scheme.can(Capability::HardwareRaid) {
         errors.forbidden(
             "spec.raid.hardwareRAIDVolumes",
             format!("{scheme} can't configure a RAID controller: use Redfish, or softwareRAIDVolumes"),
@@ -99,7 +99,7 @@ fn needs(spec: &BareMetalHostSpec, scheme: Scheme, errors: &mut Errors) {
             format!("{scheme} can't change these settings: remove it, and use HostFirmwareSettings"),
         );
     }
-    if spec.boot_mode.as_deref() == Some("UEFISecureBoot") && !scheme.supports_secure_boot() {
+    if spec.boot_mode.as_deref() == Some("UEFISecureBoot") && !scheme.can(Capability::SecureBoot) {
         errors.invalid(
             "spec.bootMode",
             "UEFISecureBoot",

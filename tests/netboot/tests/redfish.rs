@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bmc::{
-    Bmc, Boot, BootDevice, BootMode, Credentials, Dependencies, Persistence, Power, PowerAction, Reset,
-    Setting, Subscribed, Subscription, Target, TaskState, Verification,
+    Bmc, BmcAddress, Boot, BootDevice, BootMode, Credentials, Dependencies, Persistence, Power, PowerAction,
+    Reset, Setting, Subscribed, Subscription, TaskState, Verification,
 };
 use machinery::random::Random;
 use netboot_tests::redfish::{Behaviour, Fault, InMemory, Order, Service, Wire};
@@ -36,9 +36,9 @@ fn rig(behaviour: Behaviour) -> Rig {
     let wire = Wire::default();
     wire.add("bmc", service.clone(), None);
     let dependencies = Dependencies { network: Arc::new(wire), random: Random::seeded(1) };
-    let target = Target { tls: false, port: 8000, ..Target::redfish("bmc") };
+    let address = BmcAddress::parse("redfish+http://bmc:8000").unwrap();
     let credentials = Credentials::new("admin", "correct horse");
-    let bmc = bmc::connect(target, credentials, Verification::Off, dependencies).unwrap();
+    let bmc = bmc::connect(address, credentials, Verification::Off, dependencies).unwrap();
     Rig { machine, service, bmc }
 }
 

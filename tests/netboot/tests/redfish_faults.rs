@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use bmc::{
-    Bmc, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction, Result, Target,
-    Verification,
+    Bmc, BmcAddress, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction,
+    Result, Verification,
 };
 use machinery::random::Random;
 use netboot_tests::redfish::{Behaviour, Fault, Identity, InMemory, Order, Service, Wire};
@@ -24,12 +24,12 @@ fn service(behaviour: Behaviour) -> (Arc<Service>, Dependencies, Identity) {
     (service, Dependencies { network: Arc::new(wire), random: Random::seeded(1) }, identity)
 }
 
-fn client(dependencies: &Dependencies, target: Target, verification: Verification) -> Arc<dyn Bmc> {
-    bmc::connect(target, Credentials::new("admin", PASSWORD), verification, dependencies.clone()).unwrap()
+fn client(dependencies: &Dependencies, address: BmcAddress, verification: Verification) -> Arc<dyn Bmc> {
+    bmc::connect(address, Credentials::new("admin", PASSWORD), verification, dependencies.clone()).unwrap()
 }
 
-fn plain(host: &str) -> Target {
-    Target { tls: false, port: 8000, ..Target::redfish(host) }
+fn plain(host: &str) -> BmcAddress {
+    BmcAddress::parse(&format!("redfish+http://{host}:8000")).unwrap()
 }
 
 async fn attempt(bmc: &dyn Bmc, what: &str) -> Result<()> {
@@ -135,7 +135,7 @@ async fn each_fault_has_its_error() {
 #[tokio::test(start_paused = true)]
 async fn a_certificate_is_checked_unless_told_not_to() {
     let (_, dependencies, identity) = service(Behaviour::default());
-    let secure = || Target::redfish("secure");
+    let secure = || BmcAddress::parse("redfish://secure").unwrap();
     let trusted = Verification::Authorities(vec![identity.certificate.clone()]);
     let other = Verification::Authorities(vec![Identity::self_signed(&["secure"]).certificate]);
     assert_eq!(client(&dependencies, secure(), Verification::Off).power().await, Ok(Power::Off));
@@ -154,11 +154,16 @@ async fn nobody_there_and_not_redfish_are_told_apart() {
         "GET /redfish/v1 at http://nobody:8000: cannot connect: connection refused; check the address, and that this machine reaches the controller's network"
     );
     // HTTPS to a service that only supports HTTP.
-    let mixed = client(&dependencies, Target::redfish("bmc"), Verification::Off).power().await.unwrap_err();
+    let mixed = client(&dependencies, BmcAddress::parse("redfish://bmc").unwrap(), Verification::Off)
+        .power()
+        .await
+        .unwrap_err();
     assert!(mixed.to_string().starts_with("GET /redfish/v1 at https://bmc:443: TLS: "), "{mixed}");
     let path = "/redfish/v1/Systems/2".to_owned();
-    let wrong =
-        client(&dependencies, Target { path, ..plain("bmc") }, Verification::Off).power().await.unwrap_err();
+    let wrong = client(&dependencies, BmcAddress { system: Some(path), ..plain("bmc") }, Verification::Off)
+        .power()
+        .await
+        .unwrap_err();
     assert!(wrong.to_string().ends_with("check the path in the host's bmc.address"), "{wrong}");
 }
 

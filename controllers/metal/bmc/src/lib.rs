@@ -1,6 +1,6 @@
 //! Power, boot device and virtual media of machines through their baseboard management controllers: Redfish and IPMI 2.0.
 //!
-//! [`connect`] creates the client for a [`Target`]; [`Bmc`] is the interface of all clients. Encoding and decoding is pure code;
+//! [`connect`] creates the client for a [`BmcAddress`]; [`Bmc`] is the interface of all clients. Encoding and decoding is pure code;
 //! sockets and random numbers come through [`Dependencies`]. Every write is read back, because some services report success without storing
 //! the value. [`wake`] implements Wake-on-LAN for machines without a BMC.
 //!
@@ -17,7 +17,6 @@ mod model;
 pub mod network;
 pub mod reach;
 pub mod redfish;
-pub mod target;
 mod tls;
 pub mod wake;
 
@@ -30,4 +29,4 @@ pub use model::{
     Boot, BootDevice, BootMode, FirmwareComponent, Identity, Persistence, Power, PowerAction, Reset, Setting,
     SettingLimits, SettingType, Settings, Subscribed, Subscription, Task, TaskState,
 };
-pub use target::{Privilege, Protocol, Target};
+pub use schemas::bmc_address::{BmcAddress, PrivilegeLevel};

@@ -109,7 +109,7 @@ pub enum Persistence {
 }
 
 /// The boot mode of the firmware. Secure Boot is a separate setting: [`crate::Bmc::set_secure_boot`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BootMode {
     /// BIOS, or UEFI's compatibility with it.
     Legacy,

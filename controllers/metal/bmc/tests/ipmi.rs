@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 
 use bmc::network::{Datagrams, Network};
 use bmc::{
-    Bmc, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction, Result, Target,
-    Verification,
+    Bmc, BmcAddress, Boot, BootDevice, Credentials, Dependencies, Error, Persistence, Power, PowerAction,
+    Result, Verification,
 };
 use futures::future::BoxFuture;
 use machinery::random::Random;
@@ -116,7 +116,7 @@ fn replay(recording: &str, password: &str, fault: Fault) -> (Arc<dyn Bmc>, Arc<R
     });
     let dependencies = Dependencies { network: Arc::new(Side(replay.clone())), random: Random::seeded(SEED) };
     let bmc = bmc::connect(
-        Target::ipmi("10.0.0.7"),
+        BmcAddress::parse("ipmi://10.0.0.7").unwrap(),
         Credentials::new("admin", password),
         Verification::Machine,
         dependencies,
@@ -223,7 +223,7 @@ fn credentials_that_ipmi_cannot_carry_are_refused() {
     for (user, password) in [("admin", "a password of 21 byte"), ("a name of 17 byte", "password")] {
         let credentials = Credentials::new(user, password);
         let made = bmc::connect(
-            Target::ipmi("10.0.0.7"),
+            BmcAddress::parse("ipmi://10.0.0.7").unwrap(),
             credentials,
             Verification::Machine,
             Dependencies::system(Vec::new()),

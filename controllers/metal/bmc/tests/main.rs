@@ -16,5 +16,4 @@ mod redfish_message;
 mod redfish_power;
 mod redfish_tasks;
 mod redfish_vendor;
-mod target;
 mod wake;

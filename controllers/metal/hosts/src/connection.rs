@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bmc::{BmcAddress, BootMode};
 use engine::object::annotation;
 use engine::{NamespacedName, Objects};
 use k8s_openapi::api::core::v1::Secret;
+use schemas::bmc_address::Capability;
 use schemas::metal3::BareMetalHost;
 
 use crate::control::{Connection, Control};
@@ -19,11 +21,7 @@ pub(crate) fn credentials(host: &BareMetalHost, secrets: &Objects<Secret>) -> Op
 }
 
 /// Returns how the host's machine is switched on and off, and the connection to its BMC, if it has a usable one.
-pub(crate) fn means(
-    host: &BareMetalHost,
-    secret: Option<&Secret>,
-    control: &dyn Control,
-) -> (Means, Option<Connection>) {
+pub(crate) fn means(host: &BareMetalHost, secret: Option<&Secret>) -> (Means, Option<Connection>) {
     let details = host.spec.bmc.as_ref();
     let Some(bmc) = details.filter(|bmc| !bmc.address.is_empty() || !bmc.credentials_name.is_empty()) else {
         let means = match annotation(host, POWER) {
@@ -41,9 +39,9 @@ pub(crate) fn means(
             false,
         );
     }
-    let capabilities = match control.capabilities(&bmc.address) {
-        Ok(capabilities) => capabilities,
-        Err(message) => return unusable(message, false),
+    let address = match BmcAddress::parse(&bmc.address) {
+        Ok(address) => address,
+        Err(error) => return unusable(format!("spec.bmc.address {:?}: {error}", bmc.address), false),
     };
     let Some(secret) = secret else {
         let namespace = host.metadata.namespace.as_deref().unwrap_or_default();
@@ -55,19 +53,20 @@ pub(crate) fn means(
     let (Some(username), Some(password)) = (text(secret, "username"), text(secret, "password")) else {
         return unusable(format!("the Secret {name} must hold username and password, both not empty"), false);
     };
-    let connection = Connection {
-        address: bmc.address.clone(),
-        username,
-        password,
-        is_unverified: bmc.disable_certificate_verification == Some(true),
-        boot_mode: host.spec.boot_mode.clone().unwrap_or_else(|| "UEFI".to_owned()),
-        boot_mac_address: host.spec.boot_mac_address.clone(),
-    };
     let means = Means::Bmc {
         credentials: name.clone(),
         version: secret.metadata.resource_version.clone().unwrap_or_default(),
-        has_media: capabilities.has_media,
-        boots_media: capabilities.boots_media,
+        has_media: address.scheme.can(Capability::AttachMedia),
+        boots_media: address.scheme.can(Capability::BootMedia),
+    };
+    let is_legacy = host.spec.boot_mode.as_deref() == Some("legacy");
+    let connection = Connection {
+        address,
+        username,
+        password,
+        is_unverified: bmc.disable_certificate_verification == Some(true),
+        boot_mode: if is_legacy { BootMode::Legacy } else { BootMode::Uefi },
+        boot_mac_address: host.spec.boot_mac_address.clone(),
     };
     (means, Some(connection))
 }
@@ -107,8 +106,7 @@ impl Hosts {
     /// Returns the host of this name, and whether its BMC can be used.
     pub(crate) fn beside(&self, key: &NamespacedName) -> Beside {
         let Some(host) = self.hosts.get(key) else { return Beside::Nobody };
-        let (means, connection) =
-            means(&host, credentials(&host, &self.secrets).as_deref(), self.control.as_ref());
+        let (means, connection) = means(&host, credentials(&host, &self.secrets).as_deref());
         match (means, connection) {
             _ if is_held(&host) => Beside::Untouched(host),
             (_, Some(_)) if !HostState::of(&host).is_managed() => Beside::Untouched(host),

@@ -1,7 +1,8 @@
 //! Tests of when a DataImage's image is inserted into a machine's drive.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
-use metal::control::{Command, Fault, Power};
+use bmc::Power;
+use metal::control::{Command, Fault};
 use metal::host::observed::Drive;
 use schemas::metal3::DataImage;
 

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use bmc::TaskState;
-use metal::control::{Boot, Command, Power};
+use bmc::{BootDevice, Power};
+use metal::control::Command;
 use metal::names;
 use schemas::metal3::FirmwareUpdate;
 
@@ -28,7 +29,7 @@ fn settings_come_into_force_before_a_host_is_available() {
     world.host.spec.image = None;
     world.firmware.settings = settings();
     world.until_state("available");
-    let expected = [Command::Set(settings()), Command::Boot(Boot::Network), Command::Reset];
+    let expected = [Command::Set(settings()), Command::Boot(BootDevice::Network), Command::Reset];
     assert!(world.commands.windows(3).any(|commands| commands == expected), "{:?}", world.commands);
     assert!(!is_changing(&world));
     assert!(world.events.contains(&"FirmwareSettingsChanged"));

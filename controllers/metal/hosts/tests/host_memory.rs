@@ -1,8 +1,8 @@
 //! Tests of `host::memory`.
 
+use bmc::Power;
 use chrono::{DateTime, Utc};
 use engine::NamespacedName;
-use metal::control::Power;
 use metal::host::memory::Memory;
 
 #[test]

@@ -2,9 +2,10 @@
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use agent_protocol::Erase;
+use bmc::{BootDevice, Power};
 
 use crate::metal_hosts::support::{World, image};
-use metal::control::{Boot, Command, Fault, Power};
+use metal::control::{Command, Fault};
 use metal::host::observed::Means;
 use metal::names;
 
@@ -15,10 +16,10 @@ fn a_host_is_inspected_provisioned_deprovisioned_and_deleted() {
     let expected = ["registering", "inspecting", "preparing", "available", "provisioning", "provisioned"];
     assert_eq!(world.states, expected);
     assert_eq!(world.disk.as_deref(), Some("http://images/a.raw"));
-    assert_eq!(world.boot, Boot::Disk, "the disk comes first from now on");
+    assert_eq!(world.boot, BootDevice::Disk, "the disk comes first from now on");
     assert_eq!(
         world.commands,
-        [Command::Boot(Boot::Network), Command::PowerOn, Command::Boot(Boot::Disk)],
+        [Command::Boot(BootDevice::Network), Command::PowerOn, Command::Boot(BootDevice::Disk)],
         "one start does all"
     );
     let status = world.status();

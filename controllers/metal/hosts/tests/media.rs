@@ -1,7 +1,8 @@
 //! Tests of machines that boot their agent from virtual media.
 
 use agent_protocol::Erase;
-use metal::control::{Boot, Command, Power};
+use bmc::{BootDevice, Power};
+use metal::control::Command;
 use metal::host::observed::{BootImage, Means};
 use metal::names;
 use schemas::meta::ObjectReference;
@@ -29,10 +30,10 @@ fn the_agent_is_inserted_started_and_ejected() {
     world.until_state("provisioned");
     let expected = [
         Command::Insert(URL.into()),
-        Command::Boot(Boot::Media),
+        Command::Boot(BootDevice::VirtualMedia),
         Command::PowerOn,
         Command::Eject,
-        Command::Boot(Boot::Disk),
+        Command::Boot(BootDevice::Disk),
     ];
     assert_eq!(world.commands, expected);
 
@@ -42,7 +43,7 @@ fn the_agent_is_inserted_started_and_ejected() {
     let expected = [
         Command::HardOff,
         Command::Insert(URL.into()),
-        Command::Boot(Boot::Media),
+        Command::Boot(BootDevice::VirtualMedia),
         Command::PowerOn,
         Command::Eject,
         Command::HardOff,
@@ -90,8 +91,11 @@ fn disks_are_cleaned_before_and_after_the_live_image_of_a_claim() {
         let mut world = live("HostClaim", boots_media);
         world.until_state("provisioned");
         assert_eq!((world.disk.take(), world.erased.take()), (None, Some(Erase::Metadata)), "before");
-        let started =
-            [Command::Insert("http://images/a.raw".into()), Command::Boot(Boot::Media), Command::PowerOn];
+        let started = [
+            Command::Insert("http://images/a.raw".into()),
+            Command::Boot(BootDevice::VirtualMedia),
+            Command::PowerOn,
+        ];
         assert!(world.commands.ends_with(&started), "{:?}", world.commands);
 
         world.disk = Some("what the live system has written".into());
@@ -109,7 +113,7 @@ fn a_host_whose_cleaning_for_a_live_image_fails_does_not_start_it() {
     world.failing = Some(("clean/", 1));
     world.until(|world| world.status().error_type.is_some());
     assert_eq!(world.status().error_message, "it did not work");
-    assert!(!world.commands.contains(&Command::Boot(Boot::Media)), "{:?}", world.commands);
+    assert!(!world.commands.contains(&Command::Boot(BootDevice::VirtualMedia)), "{:?}", world.commands);
     world.until_state("provisioned");
     assert_eq!(world.disk, None);
 }

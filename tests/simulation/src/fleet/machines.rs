@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_protocol::{Instruction, State};
-use bmc::Bmc;
+use bmc::{Bmc, Boot, BootDevice, Error, Persistence, Power, PowerAction};
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::random::Random;
-use metal::control::{Boot, Capabilities, Command, Connection, Control, Fault, Power};
+use metal::control::{Connection, Control, Fault};
 use parking_lot::Mutex;
 use tokio::time::sleep;
 
@@ -31,8 +31,8 @@ pub struct Machine {
     /// Whether the power is on.
     pub is_on: bool,
     /// The boot device for the next start, and the one for all later starts.
-    once: Option<Boot>,
-    always: Option<Boot>,
+    once: Option<BootDevice>,
+    always: Option<BootDevice>,
     /// URL of the image on its disk.
     pub disk: Option<String>,
     /// The user data on its disk.
@@ -125,8 +125,8 @@ impl Machines {
             machine.is_on = true;
             machine.starts += 1;
             (machine.boot, machine.doing) = (None, None);
-            let from = machine.once.take().or(machine.always).unwrap_or(Boot::Network);
-            let comes = from == Boot::Network && !hangs;
+            let from = machine.once.take().or(machine.always.clone()).unwrap_or(BootDevice::Network);
+            let comes = from == BootDevice::Network && !hangs;
             machine.calls_at =
                 comes.then(|| now + chrono::Duration::seconds(i64::try_from(seconds).unwrap_or(60)));
         });
@@ -157,68 +157,88 @@ impl Machines {
         self.with(mac, |machine| (machine.boot, machine.calls_at) = (boot, None));
     }
 
-    async fn answer(&self) -> Result<(), Fault> {
+    async fn answer(&self) -> bmc::Result<()> {
         sleep(Duration::from_millis(20 + self.draw(400))).await;
         if !self.happens(self.faults.bmc) {
             return Ok(());
         }
         sleep(Duration::from_secs(10)).await;
-        Err(Fault {
-            message: "GET /redfish/v1/Systems/1: no answer within 10 s".to_owned(),
-            is_refused: false,
-        })
+        Err(Error::TimedOut { call: "GET /redfish/v1/Systems/1".to_owned(), after: Duration::from_secs(10) })
     }
-}
-
-fn mac(machine: &Connection) -> String {
-    machine.boot_mac_address.clone().unwrap_or_default()
 }
 
 impl Control for Machines {
-    fn capabilities(&self, _: &str) -> Result<Capabilities, String> {
-        Ok(Capabilities::default())
-    }
-
-    fn power<'a>(&'a self, machine: &'a Connection) -> BoxFuture<'a, Result<Power, Fault>> {
-        async move {
-            self.answer().await?;
-            Ok(if self.with(&mac(machine), |machine| machine.is_on) { Power::On } else { Power::Off })
-        }
-        .boxed()
-    }
-
-    fn command<'a>(
-        &'a self,
-        machine: &'a Connection,
-        command: &'a Command,
-    ) -> BoxFuture<'a, Result<(), Fault>> {
-        async move {
-            let mac = mac(machine);
-            // The response may be lost whether or not the command is executed.
-            let answered = self.answer().await;
-            if answered.is_ok() || self.happens(2) {
-                match command {
-                    Command::PowerOn => self.start(&mac),
-                    Command::HardOff | Command::SoftOff => self.stop(&mac),
-                    Command::Boot(Boot::Disk) => self.with(&mac, |machine| machine.always = Some(Boot::Disk)),
-                    Command::Boot(boot) => self.with(&mac, |machine| machine.once = Some(*boot)),
-                    Command::Reset => self.restart(&mac),
-                    Command::Insert(_) | Command::Eject | Command::Set(_) => {}
-                }
-            }
-            answered
-        }
-        .boxed()
-    }
-
-    fn bmc(&self, _: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
-        Err(Fault { message: "this BMC does power and nothing else".to_owned(), is_refused: false })
+    fn bmc(&self, machine: &Connection) -> Result<Arc<dyn Bmc>, Fault> {
+        let mac = machine.boot_mac_address.clone().unwrap_or_default();
+        Ok(Arc::new(SimulatedBmc { machines: self.clone(), mac }))
     }
 
     fn wake<'a>(&'a self, mac: &'a str) -> BoxFuture<'a, Result<(), Fault>> {
         async move {
             self.start(mac);
             Ok(())
+        }
+        .boxed()
+    }
+}
+
+/// The BMC of a simulated machine: it has power and boot device, and nothing else.
+struct SimulatedBmc {
+    machines: Machines,
+    mac: String,
+}
+
+impl SimulatedBmc {
+    /// Carries out a request. The answer may be lost whether or not it is carried out.
+    async fn request(&self, change: impl FnOnce(&Machines, &str)) -> bmc::Result<()> {
+        let answered = self.machines.answer().await;
+        if answered.is_ok() || self.machines.happens(2) {
+            change(&self.machines, &self.mac);
+        }
+        answered
+    }
+}
+
+impl Bmc for SimulatedBmc {
+    fn lacks(&self, what: &str) -> Error {
+        let (what, reason) = (what.to_owned(), "it does power and nothing else".to_owned());
+        Error::Unsupported { call: "this BMC".to_owned(), what, reason }
+    }
+
+    fn power(&self) -> BoxFuture<'_, bmc::Result<Power>> {
+        async move {
+            self.machines.answer().await?;
+            let is_on = self.machines.with(&self.mac, |machine| machine.is_on);
+            Ok(if is_on { Power::On } else { Power::Off })
+        }
+        .boxed()
+    }
+
+    fn set_power(&self, action: PowerAction) -> BoxFuture<'_, bmc::Result<()>> {
+        let change = move |machines: &Machines, mac: &str| match action {
+            PowerAction::On => machines.start(mac),
+            PowerAction::HardOff | PowerAction::SoftOff => machines.stop(mac),
+            PowerAction::Reset(_) => machines.restart(mac),
+            PowerAction::Interrupt => {}
+        };
+        self.request(change).boxed()
+    }
+
+    fn boot(&self) -> BoxFuture<'_, bmc::Result<Option<Boot>>> {
+        std::future::ready(Err(self.lacks("reading the boot device"))).boxed()
+    }
+
+    fn set_boot<'a>(&'a self, boot: &'a Boot) -> BoxFuture<'a, bmc::Result<Boot>> {
+        async move {
+            let device = boot.device.clone();
+            let change = |machines: &Machines, mac: &str| {
+                machines.with(mac, |machine| match boot.persistence {
+                    Persistence::Always => machine.always = Some(device),
+                    Persistence::Once => machine.once = Some(device),
+                });
+            };
+            self.request(change).await?;
+            Ok(boot.clone())
         }
         .boxed()
     }

@@ -1,7 +1,7 @@
 //! The IPMI commands that the client uses, and the parsing of their answers.
 
 use super::message::Command;
-use crate::{Boot, BootDevice, BootMode, Persistence, Power, Privilege};
+use crate::{Boot, BootDevice, BootMode, Persistence, Power, PrivilegeLevel};
 
 const CHASSIS: u8 = 0x00;
 const APPLICATION: u8 = 0x06;
@@ -24,7 +24,7 @@ pub(crate) fn authentication_capabilities() -> Command {
         "Get Channel Authentication Capabilities",
         APPLICATION,
         0x38,
-        &[0x8e, Privilege::Administrator as u8],
+        &[0x8e, PrivilegeLevel::Administrator as u8],
     )
 }
 
@@ -33,7 +33,7 @@ pub fn has_version_2(data: &[u8]) -> bool {
     data.get(1).is_some_and(|support| support & 0x80 != 0) && data.get(3).is_some_and(|more| more & 2 != 0)
 }
 
-pub(crate) fn set_privilege(privilege: Privilege) -> Command {
+pub(crate) fn set_privilege(privilege: PrivilegeLevel) -> Command {
     command("Set Session Privilege Level", APPLICATION, 0x3b, &[privilege as u8])
 }
 

@@ -1,7 +1,7 @@
 //! The handshake of a session: Open Session and RAKP messages 1 to 4 (IPMI 2.0, sections 13.17 to 13.24).
 
 use super::cipher::{Keys, Suite};
-use crate::Privilege;
+use crate::PrivilegeLevel;
 
 /// The flag that the user is looked up by name only, not by name and privilege.
 const NAME_ONLY: u8 = 0x10;
@@ -81,12 +81,18 @@ pub(crate) struct Exchange {
     pub console_random: [u8; 16],
     pub managed_random: [u8; 16],
     pub guid: [u8; 16],
-    pub privilege: Privilege,
+    pub privilege: PrivilegeLevel,
     pub user: String,
 }
 
 /// Returns RAKP message 1.
-pub(crate) fn rakp_1(tag: u8, managed: u32, random: [u8; 16], privilege: Privilege, user: &str) -> Vec<u8> {
+pub(crate) fn rakp_1(
+    tag: u8,
+    managed: u32,
+    random: [u8; 16],
+    privilege: PrivilegeLevel,
+    user: &str,
+) -> Vec<u8> {
     let length = u8::try_from(user.len()).unwrap_or_default();
     let role = privilege as u8 | NAME_ONLY;
     [&[tag, 0, 0, 0], &managed.to_le_bytes()[..], &random, &[role, 0, 0, length], user.as_bytes()].concat()

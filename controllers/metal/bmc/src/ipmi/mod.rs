@@ -8,8 +8,6 @@ pub mod message;
 pub mod packet;
 mod session;
 
-use std::collections::BTreeMap;
-
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 
@@ -21,13 +19,13 @@ use self::fru::Area;
 use self::session::{Failure, Session, Transport};
 use crate::client::Bmc;
 use crate::{
-    Boot, Credentials, Dependencies, Error, FirmwareComponent, Identity, Power, PowerAction, Reset, Result,
-    Setting, Settings, Subscribed, Subscription, Target, Task, TaskState, limits,
+    BmcAddress, Boot, Credentials, Dependencies, Error, FirmwareComponent, Identity, Power, PowerAction,
+    Reset, Result, limits,
 };
 
 /// The client of an IPMI controller.
 pub(crate) struct Ipmi {
-    target: Target,
+    address: BmcAddress,
     credentials: Credentials,
     dependencies: Dependencies,
     /// The cipher suite of the last session.
@@ -37,9 +35,13 @@ pub(crate) struct Ipmi {
 }
 
 impl Ipmi {
-    pub(crate) fn new(target: Target, credentials: Credentials, dependencies: Dependencies) -> Result<Self> {
+    pub(crate) fn new(
+        address: BmcAddress,
+        credentials: Credentials,
+        dependencies: Dependencies,
+    ) -> Result<Self> {
         let too_long = |what: &str, max: usize| {
-            Error::Input(format!("the {what} for {} is too long: IPMI carries {max} bytes", target.origin()))
+            Error::Input(format!("the {what} for {} is too long: IPMI carries {max} bytes", address.origin()))
         };
         if credentials.username.len() > limits::IPMI_USERNAME_MAX {
             return Err(too_long("user name", limits::IPMI_USERNAME_MAX));
@@ -48,7 +50,7 @@ impl Ipmi {
             return Err(too_long("password", limits::IPMI_PASSWORD_MAX));
         }
         Ok(Self {
-            target,
+            address,
             credentials,
             dependencies,
             suite: Mutex::new(None),
@@ -62,12 +64,14 @@ impl Ipmi {
         let suites = known.map_or_else(|| vec![Suite::Sha256, Suite::Sha1], |suite| vec![suite]);
         let mut last = None;
         for suite in suites {
-            let transport = Transport::new(&self.dependencies, &self.target).await?;
+            let transport = Transport::new(&self.dependencies, &self.address).await?;
             if last.is_none() {
                 transport.check_version().await?;
             }
             let random = self.dependencies.random.clone();
-            match Session::open(transport, random, suite, self.target.privilege, &self.credentials).await {
+            match Session::open(transport, random, suite, self.address.privilege_level, &self.credentials)
+                .await
+            {
                 Ok(session) => {
                     *self.suite.lock() = Some(suite);
                     return Ok(session);
@@ -84,14 +88,8 @@ impl Ipmi {
     }
 
     fn unsupported(&self, what: &str, reason: &str) -> Error {
-        let (call, what, reason) = (self.target.origin(), what.to_owned(), reason.to_owned());
+        let (call, what, reason) = (self.address.origin(), what.to_owned(), reason.to_owned());
         Error::Unsupported { call, what, reason }
-    }
-
-    fn redfish_only<'a, T: Send + 'a>(&'a self, what: &'static str) -> BoxFuture<'a, Result<T>> {
-        Box::pin(async move {
-            Err(self.unsupported(what, "IPMI has nothing like it; use the controller's Redfish address"))
-        })
     }
 
     async fn control(&self, session: &mut Session, action: PowerAction) -> Result<()> {
@@ -218,36 +216,8 @@ impl Bmc for Ipmi {
         in_session!(self, session, self.choose_boot(session, boot))
     }
 
-    fn insert_media<'a>(&'a self, _url: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.redfish_only("virtual media")
-    }
-
-    fn eject_media(&self) -> BoxFuture<'_, Result<()>> {
-        self.redfish_only("virtual media")
-    }
-
-    fn media(&self) -> BoxFuture<'_, Result<Option<String>>> {
-        self.redfish_only("virtual media")
-    }
-
     fn identity(&self) -> BoxFuture<'_, Result<Identity>> {
         in_session!(self, session, self.read_identity(session))
-    }
-
-    fn secure_boot(&self) -> BoxFuture<'_, Result<bool>> {
-        self.redfish_only("Secure Boot")
-    }
-
-    fn set_secure_boot(&self, _on: bool) -> BoxFuture<'_, Result<()>> {
-        self.redfish_only("Secure Boot")
-    }
-
-    fn settings(&self) -> BoxFuture<'_, Result<Settings>> {
-        self.redfish_only("reading the firmware's settings")
-    }
-
-    fn set_settings<'a>(&'a self, _settings: &'a BTreeMap<String, Setting>) -> BoxFuture<'a, Result<()>> {
-        self.redfish_only("changing the firmware's settings")
     }
 
     fn firmware(&self) -> BoxFuture<'_, Result<Vec<FirmwareComponent>>> {
@@ -258,27 +228,7 @@ impl Bmc for Ipmi {
         })
     }
 
-    fn update_firmware<'a>(&'a self, _component: &'a str, _url: &'a str) -> BoxFuture<'a, Result<Task>> {
-        self.redfish_only("updating firmware")
-    }
-
-    fn task<'a>(&'a self, _task: &'a Task) -> BoxFuture<'a, Result<TaskState>> {
-        self.redfish_only("tasks")
-    }
-
-    fn subscriptions(&self) -> BoxFuture<'_, Result<Vec<Subscribed>>> {
-        self.redfish_only("sending events")
-    }
-
-    fn subscribe<'a>(&'a self, _subscription: &'a Subscription) -> BoxFuture<'a, Result<String>> {
-        self.redfish_only("sending events")
-    }
-
-    fn unsubscribe<'a>(&'a self, _identifier: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.redfish_only("sending events")
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async {})
+    fn lacks(&self, what: &str) -> Error {
+        self.unsupported(what, "IPMI has nothing like it; use the controller's Redfish address")
     }
 }

@@ -10,7 +10,7 @@ use super::handshake::{self, Exchange, Refusal};
 use super::message::{self, Command};
 use super::packet::{self, Packet, payload};
 use crate::network::Datagrams;
-use crate::{Credentials, Dependencies, Error, Privilege, Result, Target, limits};
+use crate::{BmcAddress, Credentials, Dependencies, Error, PrivilegeLevel, Result, limits};
 
 /// The name in error messages of the step that names the user.
 const RAKP_1: &str = "RAKP 1 (which some controllers do not answer when they do not know the user)";
@@ -36,9 +36,9 @@ impl From<Error> for Failure {
 }
 
 impl Transport {
-    pub(super) async fn new(dependencies: &Dependencies, target: &Target) -> Result<Self> {
-        let origin = target.origin();
-        let wire = dependencies.network.datagrams(&target.host, target.port).await.map_err(|error| {
+    pub(super) async fn new(dependencies: &Dependencies, address: &BmcAddress) -> Result<Self> {
+        let origin = address.origin();
+        let wire = dependencies.network.datagrams(&address.host, address.port).await.map_err(|error| {
             Error::Unreachable { call: format!("IPMI at {origin}"), reason: error.to_string() }
         })?;
         Ok(Self { wire, origin })
@@ -170,7 +170,7 @@ impl Session {
         transport: Transport,
         random: Random,
         suite: Suite,
-        privilege: Privilege,
+        privilege: PrivilegeLevel,
         credentials: &Credentials,
     ) -> Result<Self, Failure> {
         let mut bytes = [0; 20];

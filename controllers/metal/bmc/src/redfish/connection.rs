@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
 use crate::network::Network;
-use crate::{Result, Target, Verification, limits, tls};
+use crate::{BmcAddress, Result, Verification, limits, tls};
 
 /// A response before it is interpreted.
 pub(crate) struct Raw {
@@ -62,22 +62,22 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(
-        target: &Target,
+        address: &BmcAddress,
         verification: &Verification,
         network: Arc<dyn Network>,
     ) -> Result<Self> {
-        let tls = if target.tls {
-            let name = ServerName::try_from(target.host.clone()).map_err(|_| {
+        let tls = if address.tls {
+            let name = ServerName::try_from(address.host.clone()).map_err(|_| {
                 crate::Error::Input(format!(
                     "{:?} is neither a name nor an address of a controller",
-                    target.host
+                    address.host
                 ))
             })?;
             Some((TlsConnector::from(tls::configuration(verification)?), name))
         } else {
             None
         };
-        let (host, port, authority) = (target.host.clone(), target.port, target.authority());
+        let (host, port, authority) = (address.host.clone(), address.port, address.authority());
         Ok(Self { network, tls, host, port, authority, kept: Mutex::new(None) })
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::connection::{Connection, Failure, Raw};
 use super::message::refusal;
 use crate::network::Network;
-use crate::{Credentials, Error, Result, Target, Verification, limits};
+use crate::{BmcAddress, Credentials, Error, Result, Verification, limits};
 
 /// The path of the collection of sessions.
 pub(crate) const SESSIONS: &str = "/redfish/v1/SessionService/Sessions";
@@ -59,16 +59,16 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(
-        target: &Target,
+        address: &BmcAddress,
         credentials: Credentials,
         verification: &Verification,
         network: Arc<dyn Network>,
     ) -> Result<Self> {
-        let connection = Connection::new(target, verification, network)?;
+        let connection = Connection::new(address, verification, network)?;
         Ok(Self {
             connection,
             credentials,
-            origin: target.origin(),
+            origin: address.origin(),
             session: Mutex::new(None),
             wants_session: AtomicBool::new(false),
         })

@@ -29,8 +29,8 @@ use self::service::Service;
 use crate::client::Bmc;
 use crate::network::Network;
 use crate::{
-    Boot, Credentials, FirmwareComponent, Identity, Power, PowerAction, Result, Setting, Settings,
-    Subscribed, Subscription, Target, Task, TaskState, Verification,
+    BmcAddress, Boot, Credentials, Error, FirmwareComponent, Identity, Power, PowerAction, Result, Setting,
+    Settings, Subscribed, Subscription, Task, TaskState, Verification,
 };
 
 /// The client of a Redfish service.
@@ -41,12 +41,12 @@ pub(crate) struct Redfish {
 
 impl Redfish {
     pub(crate) fn new(
-        target: Target,
+        address: BmcAddress,
         credentials: Credentials,
         verification: &Verification,
         network: Arc<dyn Network>,
     ) -> Result<Self> {
-        let service = Service::new(target, credentials, verification, network)?;
+        let service = Service::new(address, credentials, verification, network)?;
         Ok(Self { service, constraints: Constraints::default() })
     }
 
@@ -56,6 +56,10 @@ impl Redfish {
 }
 
 impl Bmc for Redfish {
+    fn lacks(&self, what: &str) -> Error {
+        self.service.unsupported(what, "Redfish has nothing like it")
+    }
+
     fn power(&self) -> BoxFuture<'_, Result<Power>> {
         Box::pin(async { Ok(power::power(&self.service.system().await?.body)) })
     }

@@ -10,7 +10,7 @@ use super::http::{Answer, Http, Resource};
 use super::links::{link, members, paths};
 use super::vendor::Quirks;
 use crate::network::Network;
-use crate::{Credentials, Error, Result, Target, Verification, limits};
+use crate::{BmcAddress, Credentials, Error, Result, Verification, limits};
 
 /// The service root.
 const ROOT: &str = "/redfish/v1";
@@ -18,23 +18,21 @@ const ROOT: &str = "/redfish/v1";
 /// A Redfish service. What is read once, and how requests are authenticated and repeated, only this type knows.
 pub(super) struct Service {
     http: Http,
-    /// The path of the system in the target; if empty, the only system of the service is used.
-    path: String,
+    /// The path of the system in the address; without one, the only system of the service is used.
+    path: Option<String>,
     root: OnceCell<Value>,
     system: OnceCell<String>,
 }
 
 impl Service {
     pub(super) fn new(
-        target: Target,
+        address: BmcAddress,
         credentials: Credentials,
         verification: &Verification,
         network: Arc<dyn Network>,
     ) -> Result<Self> {
-        let path = target.path.trim_end_matches('/');
-        let path = if path == ROOT { String::new() } else { path.to_owned() };
-        let http = Http::new(&target, credentials, verification, network)?;
-        Ok(Self { http, path, root: OnceCell::new(), system: OnceCell::new() })
+        let http = Http::new(&address, credentials, verification, network)?;
+        Ok(Self { http, path: address.system, root: OnceCell::new(), system: OnceCell::new() })
     }
 
     /// Reads a resource.
@@ -72,11 +70,11 @@ impl Service {
         self.root.get_or_try_init(|| async { Ok(self.http.get(ROOT).await?.body) }).await
     }
 
-    /// Returns the path of the system: the target's, or that of the only system.
+    /// Returns the path of the system: the address's, or that of the only system.
     async fn system_path(&self) -> Result<&str> {
         let find = || async {
-            if !self.path.is_empty() {
-                return Ok(self.path.clone());
+            if let Some(path) = &self.path {
+                return Ok(path.clone());
             }
             let collection =
                 link(self.root().await?, "/Systems").unwrap_or_else(|| format!("{ROOT}/Systems"));

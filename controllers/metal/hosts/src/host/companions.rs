@@ -1,5 +1,6 @@
 //! The objects that belong to a host: read for its plan, and written as the plan says.
 
+use bmc::Power;
 use bmc::{Task, TaskState};
 use engine::conditions::{TRUE, UNKNOWN};
 use engine::object::annotation;
@@ -15,7 +16,7 @@ use super::gather::Gathered;
 use super::observed::{Drive, Firmware};
 use super::states::firmware;
 use crate::connection::is_held;
-use crate::control::{Fault, Power};
+use crate::control::Fault;
 use crate::firmware::{CHANGE_DETECTED, VALID, as_text};
 use crate::names;
 use crate::state::HostState;

@@ -9,7 +9,7 @@ use super::observed::Means;
 use super::plan::{Plan, fail};
 use super::states::firmware::{self, Progress};
 use super::{HostReconciler, drive};
-use crate::control::{Command, Fault};
+use crate::control::{self, Command, Fault};
 use crate::names::{BOOTING, ErrorType, FIRMWARE};
 use crate::state::HostState;
 
@@ -45,7 +45,10 @@ impl HostReconciler {
         let cuts = matches!(command, Command::HardOff | Command::SoftOff | Command::Reset);
         let done = match (&gathered.means, &gathered.connection, command) {
             (Means::WakeOnLan, _, Command::PowerOn) => self.wake(gathered).await,
-            (_, Some(connection), command) => self.control.command(connection, command).await,
+            (_, Some(connection), command) => match self.control.bmc(connection) {
+                Ok(bmc) => control::carry_out(bmc.as_ref(), connection, command).await,
+                Err(fault) => Err(fault),
+            },
             // Without a BMC, a person does it.
             _ => Ok(()),
         };

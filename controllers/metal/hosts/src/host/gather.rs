@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use agent_protocol::{Action, State};
+use bmc::Power;
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
@@ -15,7 +16,7 @@ use schemas::netboot::{Agent as AgentObject, AgentInstruction};
 use super::observed::{Agent, Means, Observed};
 use super::{BY_HOST, HostReconciler, protection};
 use crate::connection::{self, is_held, text};
-use crate::control::{Connection, Power};
+use crate::control::{Connection, Fault};
 use crate::instruction;
 use crate::limits;
 use crate::names::{self, POWERED};
@@ -36,7 +37,7 @@ impl HostReconciler {
     pub(super) fn gather(&self, host: &BareMetalHost) -> Gathered {
         let key = NamespacedName::of(host);
         let credentials = connection::credentials(host, &self.secrets);
-        let (means, connection) = connection::means(host, credentials.as_deref(), self.control.as_ref());
+        let (means, connection) = connection::means(host, credentials.as_deref());
         let agent = self.agent_of(&key);
         let mut hasher = DefaultHasher::new();
         let annotations = host.metadata.annotations.iter().flatten();
@@ -96,7 +97,7 @@ impl HostReconciler {
         host: &BareMetalHost,
         gathered: &Gathered,
         agent: Option<&Agent>,
-    ) -> Result<Power, crate::control::Fault> {
+    ) -> Result<Power, Fault> {
         // A machine with an active agent is on, so the BMC need not be asked.
         if agent.is_some_and(|agent| !agent.is_gone) {
             return Ok(Power::On);
@@ -109,7 +110,10 @@ impl HostReconciler {
         if let Some(Ok(power)) = self.memory.power(&gathered.key, now) {
             return Ok(power);
         }
-        let power = self.control.power(connection).await;
+        let power = match self.control.bmc(connection) {
+            Ok(bmc) => bmc.power().await.map_err(Fault::from),
+            Err(fault) => Err(fault),
+        };
         self.memory.note_power(&gathered.key, self.manager.clock().now(), power.clone());
         power
     }

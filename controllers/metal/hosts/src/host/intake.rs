@@ -1,12 +1,12 @@
 //! The checks before the work of a state: pause, restored status, finalizer, credentials, capacity, deletion, detachment.
 
+use bmc::Power;
 use engine::finalizer;
 use schemas::metal3::{BareMetalHostStatus, CredentialsStatus, SecretReference};
 
 use super::annotations::{self, DeleteAction};
 use super::observed::Means;
 use super::plan::Planner;
-use crate::control::Power;
 use crate::identity;
 use crate::limits;
 use crate::names::{self, ErrorType, operational};

@@ -4,11 +4,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bmc::Power;
 use chrono::{DateTime, Utc};
 use engine::NamespacedName;
 use parking_lot::Mutex;
 
-use crate::control::{Fault, Power};
+use crate::control::Fault;
 use crate::limits;
 
 /// The data by host.

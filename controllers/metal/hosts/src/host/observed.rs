@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use agent_protocol::State;
-use bmc::TaskState;
+use bmc::{Power, TaskState};
 use chrono::{DateTime, Utc};
 use schemas::metal3::{BareMetalHost, DataImage, FirmwareUpdate, HardwareDetails};
 use std::collections::BTreeMap;
 
-use crate::control::{Fault, Power};
+use crate::control::Fault;
 
 /// The data that are read before the plan is made.
 pub struct Observed {

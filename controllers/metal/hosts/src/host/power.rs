@@ -1,6 +1,7 @@
 //! Starts the agent of a machine, and keeps the machine's power as wanted.
 
 use agent_protocol::{Action, State};
+use bmc::{BootDevice, Power};
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, FALSE, TRUE};
 use machinery::clock::parse_rfc3339;
@@ -8,7 +9,7 @@ use machinery::clock::parse_rfc3339;
 use super::annotations;
 use super::observed::{BootImage, Means};
 use super::plan::Planner;
-use crate::control::{Boot, Command, Power};
+use crate::control::Command;
 use crate::limits;
 use crate::names::{BOOTING, ErrorType, POWERED, WAITING_FOR_OPERATOR};
 
@@ -64,7 +65,7 @@ impl Planner<'_> {
     /// Returns the commands that select the agent's boot device; `None` if it is not available yet.
     fn way_to_agent(&mut self, error: ErrorType) -> Option<Vec<Command>> {
         if !self.observed.means.boots_media() {
-            return Some(vec![Command::Boot(Boot::Network)]);
+            return Some(vec![Command::Boot(BootDevice::Network)]);
         }
         if self.observed.host.spec.boot_mode.as_deref() == Some("legacy") {
             let message = "spec.bootMode is legacy, and the agent's virtual media starts machines with UEFI only: set it to UEFI, or use an \
@@ -74,7 +75,9 @@ impl Planner<'_> {
         }
         self.plan.asks_boot_image = true;
         match &self.observed.boot_image {
-            BootImage::Ready(url) => Some(vec![Command::Insert(url.clone()), Command::Boot(Boot::Media)]),
+            BootImage::Ready(url) => {
+                Some(vec![Command::Insert(url.clone()), Command::Boot(BootDevice::VirtualMedia)])
+            }
             BootImage::Failed(message) => {
                 let message = message.clone();
                 self.fail(error, message);

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use agent_protocol::{Action, Erase, State};
 use bmc::TaskState;
+use bmc::{BootDevice, Power};
 use chrono::{DateTime, TimeZone as _, Utc};
-use metal::control::{Boot, Command, Fault, Power};
+use metal::control::{Command, Fault};
 use metal::host::observed::{Agent, BootImage, Drive, Firmware, Means, Observed};
 use metal::host::plan::{Plan, plan};
 use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, HardwareDetails, Image};
@@ -21,7 +22,7 @@ pub struct World {
     pub now: DateTime<Utc>,
     pub means: Means,
     pub power: Power,
-    pub boot: Boot,
+    pub boot: BootDevice,
     /// The URL of the image that was completely written to the disk.
     pub disk: Option<String>,
     /// The last erase method of the disks.
@@ -80,7 +81,7 @@ impl World {
             now: Utc.with_ymd_and_hms(2026, 1, 1, 0, 0, 0).single().expect("a time"),
             means,
             power: Power::Off,
-            boot: Boot::Disk,
+            boot: BootDevice::Disk,
             disk: None,
             erased: None,
             agent: None,
@@ -195,7 +196,8 @@ impl World {
             self.booted.is_some_and(|at| self.now - at >= chrono::Duration::from_std(BOOT).expect("a span"));
         if self.power == Power::On
             && boots
-            && (self.boot == Boot::Network || (self.boot == Boot::Media && self.means.boots_media()))
+            && (self.boot == BootDevice::Network
+                || (self.boot == BootDevice::VirtualMedia && self.means.boots_media()))
             && !self.is_deaf
             && self.agent.as_ref().is_none_or(|agent| agent.is_gone)
         {
@@ -214,7 +216,7 @@ impl World {
                 self.power = Power::Off;
                 self.leave();
             }
-            Command::Boot(boot) => self.boot = *boot,
+            Command::Boot(boot) => self.boot = boot.clone(),
             Command::Reset => {
                 self.leave();
                 self.power = Power::On;

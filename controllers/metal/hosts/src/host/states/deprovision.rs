@@ -1,10 +1,11 @@
 //! Leaving the state provisioned, and the deletion: deprovision, power off, delete.
 
 use agent_protocol::{Action, Erase, State};
+use bmc::Power;
 use engine::finalizer;
 use schemas::metal3::HostClaim;
 
-use crate::control::{Command, Power};
+use crate::control::Command;
 use crate::host::observed::Means;
 use crate::host::plan::Planner;
 use crate::limits;

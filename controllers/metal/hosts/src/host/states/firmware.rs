@@ -4,12 +4,13 @@
 //! Each update is installed separately; then the settings are written, and the machine is started so that they come into force. An
 //! annotation records the progress, so that after a restart of the process the host still waits for the BMC's task.
 
+use bmc::BootDevice;
 use bmc::TaskState;
 use machinery::clock::parse_rfc3339;
 use schemas::metal3::FirmwareUpdate;
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Boot, Command};
+use crate::control::Command;
 use crate::host::observed::{Firmware, Means};
 use crate::host::plan::Planner;
 use crate::limits;
@@ -150,7 +151,7 @@ impl Planner<'_> {
     /// disk.
     fn restart_for_firmware(&mut self, error: ErrorType) {
         if error == ErrorType::Preparation {
-            self.plan.commands.push(Command::Boot(Boot::Network));
+            self.plan.commands.push(Command::Boot(BootDevice::Network));
         }
         self.plan.commands.push(Command::Reset);
     }

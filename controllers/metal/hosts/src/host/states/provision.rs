@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use agent_protocol::{Action, Deployment, Erase, Image, State};
+use bmc::{BootDevice, Power};
 use schemas::metal3::{OperationHistory, OperationMetric};
 
-use crate::control::{Boot, Command, Power};
+use crate::control::Command;
 use crate::host::observed::{Agent, Means};
 use crate::host::plan::Planner;
 use crate::instruction;
@@ -99,7 +100,7 @@ impl Planner<'_> {
                 self.fail(ErrorType::Provisioning, message);
             }
             (_, true, Some(State::Done)) => {
-                self.plan.commands.push(Command::Boot(Boot::Disk));
+                self.plan.commands.push(Command::Boot(BootDevice::Disk));
                 self.instruct(restart, Action::Restart);
             }
             (true, _, Some(State::Done)) => self.deploy(deploy),
@@ -212,7 +213,7 @@ impl Planner<'_> {
                     self.observed.host.spec.image.as_ref().map(|image| image.url.clone()).unwrap_or_default();
                 self.plan.commands.extend([
                     Command::Insert(url),
-                    Command::Boot(Boot::Media),
+                    Command::Boot(BootDevice::VirtualMedia),
                     Command::PowerOn,
                 ]);
                 self.finish_provisioning();
