@@ -252,7 +252,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("controllers/kubeadm", "ControlPlaneController", 7),
     ("controllers/metal/hosts", "HostReconciler", 5),
     ("controllers/metal/hosts", "Planner", 11),
-    ("controllers/metal/machines", "DataReconciler", 4),
     ("controllers/topology", "TopologyController", 15),
     ("tests/netboot", "Service", 4),
 ];

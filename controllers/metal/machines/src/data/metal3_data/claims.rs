@@ -1,14 +1,13 @@
 //! The claims of addresses: IPClaims of Metal3, and IPAddressClaims of Cluster API for pools of other kinds.
 
 use engine::object::{is_deleting, uid};
-use engine::{Kind, NamespacedName, Objects, Result, finalizer, owners, unless_gone};
+use engine::{Kind, Manager, NamespacedName, Objects, Result, finalizer, owners, unless_gone};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use schemas::infrastructure::Metal3Data;
 use schemas::meta::{ContractVersionedObjectReference, ObjectReference};
 use schemas::metal3::BareMetalHost;
 use schemas::{HasConditions, ipam, metal3_ipam};
 
-use super::DataReconciler;
 use crate::data::names::{DATA_FINALIZER, DATA_LABEL, POOL_LABEL};
 use crate::data::pools::{PoolAddress, PoolReference};
 
@@ -41,7 +40,26 @@ pub fn controller_of(data: &Metal3Data) -> OwnerReference {
     OwnerReference { controller: Some(true), ..owners::reference(data, &()) }
 }
 
-impl DataReconciler {
+/// The claims of addresses, and what they claim.
+pub(super) struct AddressClaims {
+    pub(super) ip_claims: Objects<metal3_ipam::IPClaim>,
+    pub(super) ip_addresses: Objects<metal3_ipam::IPAddress>,
+    pub(super) address_claims: Objects<ipam::IPAddressClaim>,
+    pub(super) addresses: Objects<ipam::IPAddress>,
+    pub(super) pools: Objects<metal3_ipam::IPPool>,
+}
+
+impl AddressClaims {
+    pub(super) fn new(manager: &Manager) -> Self {
+        Self {
+            ip_claims: manager.objects(),
+            ip_addresses: manager.objects(),
+            address_claims: manager.objects(),
+            addresses: manager.objects(),
+            pools: manager.objects(),
+        }
+    }
+
     /// Returns the claim for an address of a pool.
     pub(super) fn leased(&self, data: &Metal3Data, host: &BareMetalHost, pool: PoolReference) -> Leased {
         let claim = self.claim_name(data, host, &pool);

@@ -22,12 +22,13 @@ pub fn start(manager: &Manager) {
     let (by_claim, by_machine, by_reference, by_host) =
         (finder.clone(), finder.clone(), finder.clone(), finder);
     let (of_template, of_cluster, of_reserved) = (this.data.clone(), this.data.clone(), this.data.clone());
-    let (ip_claims, address_claims) = (this.ip_claims.clone(), this.address_claims.clone());
+    let (ip_claims, address_claims) =
+        (this.addresses.ip_claims.clone(), this.addresses.address_claims.clone());
     let controller = Controller::new(manager, "metal3data")
         .reconciles(&this.data)
         .owns(&this.secrets, Metal3Data::GROUP, Metal3Data::KIND)
-        .owns(&this.ip_claims, Metal3Data::GROUP, Metal3Data::KIND)
-        .watches(&this.ip_claims, move |change| {
+        .owns(&this.addresses.ip_claims, Metal3Data::GROUP, Metal3Data::KIND)
+        .watches(&this.addresses.ip_claims, move |change| {
             // The next machine of a host waits for the claim that has the name of the host.
             let mut waiting = match change.new {
                 Some(_) => Vec::new(),
@@ -36,12 +37,12 @@ pub fn start(manager: &Manager) {
             waiting.retain(|data| !is_ready(data));
             requests_of(&waiting)
         })
-        .owns(&this.address_claims, Metal3Data::GROUP, Metal3Data::KIND)
-        .reads(&this.pools)
-        .watches(&this.ip_addresses, move |change| {
+        .owns(&this.addresses.address_claims, Metal3Data::GROUP, Metal3Data::KIND)
+        .reads(&this.addresses.pools)
+        .watches(&this.addresses.ip_addresses, move |change| {
             of_address(change, &ip_claims, |address| address.spec.claim.name.clone())
         })
-        .watches(&this.addresses, move |change| {
+        .watches(&this.addresses.addresses, move |change| {
             of_address(change, &address_claims, |address| Some(address.spec.claim_ref.name.clone()))
         })
         .watches(&this.claims, move |change| by_claim.of_claim(&change.name()))

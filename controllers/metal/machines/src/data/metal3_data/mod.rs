@@ -16,10 +16,10 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate, Metal3Machine};
 use schemas::metal3::BareMetalHost;
-use schemas::{ipam, metal3_ipam};
 
 use crate::data::names::DATA_FINALIZER;
 
+use claims::AddressClaims;
 pub use claims::{Lease, Leased};
 pub use events::start;
 pub use observe::Observed;
@@ -34,11 +34,7 @@ struct DataReconciler {
     hosts: Objects<BareMetalHost>,
     clusters: Objects<Cluster>,
     secrets: Objects<Secret>,
-    ip_claims: Objects<metal3_ipam::IPClaim>,
-    ip_addresses: Objects<metal3_ipam::IPAddress>,
-    address_claims: Objects<ipam::IPAddressClaim>,
-    addresses: Objects<ipam::IPAddress>,
-    pools: Objects<metal3_ipam::IPPool>,
+    addresses: AddressClaims,
 }
 
 impl DataReconciler {
@@ -52,11 +48,7 @@ impl DataReconciler {
             hosts: manager.objects(),
             clusters: manager.objects(),
             secrets: manager.objects(),
-            ip_claims: manager.objects(),
-            ip_addresses: manager.objects(),
-            address_claims: manager.objects(),
-            addresses: manager.objects(),
-            pools: manager.objects(),
+            addresses: AddressClaims::new(manager),
         }
     }
 }

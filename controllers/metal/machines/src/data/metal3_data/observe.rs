@@ -63,7 +63,7 @@ impl DataReconciler {
         };
         let leases = match (&template, &subject) {
             (Some(template), Some(subject)) => pools::referenced(&template.spec, subject).map(|pools| {
-                let leased = |(name, pool)| (name, self.leased(&data, &subject.host, pool));
+                let leased = |(name, pool)| (name, self.addresses.leased(&data, &subject.host, pool));
                 pools.into_iter().map(leased).collect()
             }),
             _ => Ok(BTreeMap::new()),
