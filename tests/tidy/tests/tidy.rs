@@ -250,8 +250,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("controllers/engine", "Objects", 4),
     ("controllers/kubeadm", "ConfigController", 4),
     ("controllers/kubeadm", "ControlPlaneController", 7),
-    ("controllers/metal/hosts", "HostReconciler", 5),
-    ("controllers/metal/hosts", "Planner", 11),
     ("controllers/topology", "TopologyController", 15),
     ("tests/netboot", "Service", 4),
 ];

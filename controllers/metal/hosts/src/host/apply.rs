@@ -12,8 +12,8 @@ use schemas::metal3::{BareMetalHost, HardwareData, HardwareDataSpec, HardwareDet
 use schemas::names::ENVIRONMENT;
 
 use super::HostReconciler;
+use super::draft::Plan;
 use super::gather::Gathered;
-use super::plan::Plan;
 use super::protection;
 use crate::instruction;
 use crate::names::{HARDWARE_FINALIZER, PAUSED, PROTECT_DISKS, SECRET_FINALIZER, operational};
@@ -32,16 +32,16 @@ impl HostReconciler {
         self.keep_secret(&gathered, &plan).await?;
         self.execute(host, &gathered, &mut plan).await;
         if let Some(image) = &plan.data_image {
-            self.store_drive(&gathered.key, image).await?;
+            self.companions.store_drive(&gathered.key, image).await?;
         }
         if let Some(update) = plan.installed.take() {
-            self.note_installed(&gathered.key, update).await?;
+            self.companions.note_installed(&gathered.key, update).await?;
         }
         if plan.asks_boot_image {
-            self.ask_boot_image(&plan.host, &gathered.key).await?;
+            self.boot_images.ask(&plan.host, &gathered.key).await?;
         }
         if plan.creates_firmware {
-            self.create_firmware(&plan.host, &gathered.key).await?;
+            self.companions.create_firmware(&plan.host, &gathered.key).await?;
         }
         if let Some(hardware) = plan.hardware.take() {
             self.store_hardware(&plan.host, &gathered.key, hardware).await?;

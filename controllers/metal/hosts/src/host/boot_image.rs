@@ -1,26 +1,37 @@
 //! The boot image of an agent that is not booted over the network: a PreprovisioningImage with the host's name, as in Metal3.
 
-use engine::{NamespacedName, Result, owners};
+use engine::{Controller, Manager, NamespacedName, Objects, Result, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::metal3::{BareMetalHost, PreprovisioningImage, PreprovisioningImageSpec};
 
-use super::HostReconciler;
 use super::observed::BootImage;
 use crate::preprovisioning::ISO;
 
-impl HostReconciler {
+/// The PreprovisioningImages of hosts.
+pub(super) struct BootImages(Objects<PreprovisioningImage>);
+
+impl BootImages {
+    pub(super) fn new(manager: &Manager) -> Self {
+        Self(manager.objects())
+    }
+
+    /// Makes a change of an image a reason to reconcile its host.
+    pub(super) fn watched(&self, controller: Controller) -> Controller {
+        controller.watches(&self.0, |change| vec![change.name()])
+    }
+
     /// Returns the state of the host's image, if it was built for the current spec of the host.
-    pub(super) fn boot_image(&self, host: &BareMetalHost) -> BootImage {
-        match self.boot_images.get(&NamespacedName::of(host)) {
+    pub(super) fn of(&self, host: &BareMetalHost) -> BootImage {
+        match self.0.get(&NamespacedName::of(host)) {
             Some(image) => known(&image, &wanted(host)),
             None => BootImage::Awaited,
         }
     }
 
     /// Creates or updates the PreprovisioningImage, which is deleted with the host.
-    pub(super) async fn ask_boot_image(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
+    pub(super) async fn ask(&self, host: &BareMetalHost, key: &NamespacedName) -> Result<()> {
         let spec = wanted(host);
-        let Some(existing) = self.boot_images.get(key) else {
+        let Some(existing) = self.0.get(key) else {
             let image = PreprovisioningImage {
                 metadata: ObjectMeta {
                     name: Some(key.name.clone()),
@@ -32,13 +43,13 @@ impl HostReconciler {
                 spec,
                 status: None,
             };
-            self.boot_images.create_if_absent(&image).await?;
+            self.0.create_if_absent(&image).await?;
             return Ok(());
         };
         if existing.spec != spec {
             let mut changed = existing.as_ref().clone();
             changed.spec = spec;
-            self.boot_images.patch(&existing, &changed, &[]).await?;
+            self.0.patch(&existing, &changed, &[]).await?;
         }
         Ok(())
     }

@@ -1,25 +1,17 @@
 //! The objects that belong to a host: read for its plan, and written as the plan says.
 
-use bmc::Power;
-use bmc::{Task, TaskState};
+use std::sync::Arc;
+
 use engine::conditions::{TRUE, UNKNOWN};
-use engine::object::annotation;
-use engine::{NamespacedName, Result, owners};
+use engine::{Controller, Manager, NamespacedName, Objects, Result, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::meta::Condition;
 use schemas::metal3::{
-    BareMetalHost, DataImage, FirmwareUpdate, HostFirmwareComponents, HostFirmwareSettings,
+    BareMetalHost, DataImage, FirmwareUpdate, HostFirmwareComponents, HostFirmwareSettings, HostUpdatePolicy,
 };
 
-use super::HostReconciler;
-use super::gather::Gathered;
-use super::observed::{Drive, Firmware};
-use super::states::firmware;
-use crate::connection::is_held;
-use crate::control::Fault;
+use super::observed::Firmware;
 use crate::firmware::{CHANGE_DETECTED, VALID, as_text};
-use crate::names;
-use crate::state::HostState;
 
 /// The change that an object requests.
 enum Wish {
@@ -48,7 +40,33 @@ fn wish(generation: Option<i64>, conditions: &[Condition], is_asked: bool) -> Wi
     }
 }
 
-impl HostReconciler {
+/// The objects that belong to hosts and have their names.
+pub(super) struct Companions {
+    data_images: Objects<DataImage>,
+    settings: Objects<HostFirmwareSettings>,
+    components: Objects<HostFirmwareComponents>,
+    policies: Objects<HostUpdatePolicy>,
+}
+
+impl Companions {
+    pub(super) fn new(manager: &Manager) -> Self {
+        Self {
+            data_images: manager.objects(),
+            settings: manager.objects(),
+            components: manager.objects(),
+            policies: manager.objects(),
+        }
+    }
+
+    /// Makes a change of an object a reason to reconcile its host.
+    pub(super) fn watched(&self, controller: Controller) -> Controller {
+        controller
+            .watches(&self.data_images, |change| vec![change.name()])
+            .watches(&self.settings, |change| vec![change.name()])
+            .watches(&self.components, |change| vec![change.name()])
+            .watches(&self.policies, |change| vec![change.name()])
+    }
+
     /// Returns the generations of the objects, which change with the requested changes.
     pub(super) fn wishes(&self, key: &NamespacedName) -> [Option<i64>; 4] {
         let image = self.data_images.get(key).and_then(|image| image.metadata.generation);
@@ -58,31 +76,15 @@ impl HostReconciler {
         [image, settings, components, policy]
     }
 
-    /// Returns the DataImage and the content of the drive. The BMC is asked only if the content may have to change: before a machine in
-    /// use is switched on.
-    pub(super) async fn drive(
-        &self,
-        host: &BareMetalHost,
-        gathered: &Gathered,
-        power: &Result<Power, Fault>,
-    ) -> Option<Drive> {
-        let image = self.data_images.get(&gathered.key)?.as_ref().clone();
-        let known = Drive::attached(&image).map(str::to_owned);
-        let may_change =
-            HostState::of(host).is_in_use() && !is_held(host) && host.spec.online && *power == Ok(Power::Off);
-        let held = match gathered.connection.as_ref().filter(|_| may_change) {
-            None => Ok(known),
-            Some(connection) => match self.control.bmc(connection) {
-                Ok(bmc) => bmc.media().await.map_err(Fault::from),
-                Err(fault) => Err(fault),
-            },
-        };
-        Some(Drive { image, held })
+    /// Returns the host's DataImage.
+    pub(super) fn data_image(&self, key: &NamespacedName) -> Option<Arc<DataImage>> {
+        self.data_images.get(key)
     }
 
-    pub(super) async fn firmware(&self, host: &BareMetalHost, gathered: &Gathered) -> Firmware {
+    /// Returns the firmware changes that the objects request.
+    pub(super) fn firmware(&self, key: &NamespacedName) -> Firmware {
         let mut firmware = Firmware::default();
-        if let Some(object) = self.settings.get(&gathered.key) {
+        if let Some(object) = self.settings.get(key) {
             let conditions = object.status.as_ref().map_or(&[][..], |status| &status.conditions);
             match wish(object.metadata.generation, conditions, !object.spec.settings.is_empty()) {
                 Wish::Nothing => {}
@@ -91,7 +93,7 @@ impl HostReconciler {
                 Wish::Change => firmware.settings = differing(&object),
             }
         }
-        if let Some(object) = self.components.get(&gathered.key) {
+        if let Some(object) = self.components.get(key) {
             let status = object.status.as_ref();
             let conditions = status.map_or(&[][..], |status| &status.conditions);
             let installed = status.map_or(&[][..], |status| &status.updates);
@@ -104,40 +106,13 @@ impl HostReconciler {
                 Wish::Change => firmware.updates = wanted,
             }
         }
-        let policy = self.policies.get(&gathered.key);
+        let policy = self.policies.get(key);
         let on_reboot = |when: Option<&String>| when.is_some_and(|when| when == "onReboot");
         firmware.sets_on_reboot =
             on_reboot(policy.as_ref().and_then(|policy| policy.spec.firmware_settings.as_ref()));
         firmware.installs_on_reboot =
             on_reboot(policy.as_ref().and_then(|policy| policy.spec.firmware_updates.as_ref()));
-        firmware.task = self.task(host, gathered).await;
         firmware
-    }
-
-    /// Returns the state of the firmware update for which the host waits.
-    async fn task(&self, host: &BareMetalHost, gathered: &Gathered) -> Option<Result<TaskState, Fault>> {
-        let progress = firmware::progress(annotation(host, names::FIRMWARE))?;
-        progress.update.as_ref()?;
-        let connection = gathered.connection.as_ref().filter(|_| !is_held(host))?;
-        Some(match self.control.bmc(connection) {
-            Ok(bmc) => bmc.task(&Task { path: progress.task }).await.map_err(Fault::from),
-            Err(fault) => Err(fault),
-        })
-    }
-
-    /// Starts a firmware update at the BMC, and returns the path of its task.
-    pub(super) async fn install(
-        &self,
-        gathered: &Gathered,
-        update: &FirmwareUpdate,
-    ) -> Result<String, Fault> {
-        let Some(connection) = &gathered.connection else {
-            let message = "firmware is installed by a BMC: set spec.bmc".to_owned();
-            return Err(Fault { message, is_refused: false });
-        };
-        let bmc = self.control.bmc(connection)?;
-        let task = bmc.update_firmware(&update.component, &update.url).await?;
-        Ok(task.path)
     }
 
     /// Records an installed update in `HostFirmwareComponents`.

@@ -2,7 +2,8 @@
 
 use engine::conditions::{self, FALSE, TRUE};
 
-use super::plan::Planner;
+use super::draft::Draft;
+use super::observed::Observed;
 use crate::names::operational;
 use crate::state::HostState;
 
@@ -58,36 +59,34 @@ pub fn of_state(state: HostState, has_failed: bool) -> [StatusAndReason; 5] {
     }
 }
 
-impl Planner<'_> {
-    pub(super) fn set_conditions(&mut self) {
-        let status = self.status().clone();
-        let operational = status.operational_status.as_str();
-        let has_failed = operational == operational::ERROR;
-        let [mut manageable, available, provisioned, mut ready, mut progressing] =
-            of_state(HostState::from_name(&status.provisioning.state), has_failed);
-        match operational {
-            operational::ERROR => ready = (FALSE, "Error"),
-            operational::SERVICING => ready = (FALSE, "Servicing"),
-            operational::DETACHED => {
-                ready = (FALSE, "Detached");
-                progressing = (FALSE, "Detached");
-            }
-            _ => {}
+pub(super) fn set_conditions(observed: &Observed, draft: &mut Draft) {
+    let status = draft.status().clone();
+    let operational = status.operational_status.as_str();
+    let has_failed = operational == operational::ERROR;
+    let [mut manageable, available, provisioned, mut ready, mut progressing] =
+        of_state(HostState::from_name(&status.provisioning.state), has_failed);
+    match operational {
+        operational::ERROR => ready = (FALSE, "Error"),
+        operational::SERVICING => ready = (FALSE, "Servicing"),
+        operational::DETACHED => {
+            ready = (FALSE, "Detached");
+            progressing = (FALSE, "Detached");
         }
-        if self.observed.power.is_err() && manageable.0 == TRUE {
-            manageable = (FALSE, "PowerFailure");
-        }
-        let now = self.observed.now;
-        let all = [
-            ("Manageable", manageable),
-            ("AvailableForProvisioning", available),
-            ("Provisioned", provisioned),
-            ("Ready", ready),
-            ("Progressing", progressing),
-        ];
-        for (name, (said, reason)) in all {
-            let message = if said == FALSE && has_failed { status.error_message.as_str() } else { "" };
-            conditions::set(&mut self.plan.host, now, conditions::new(name, said, reason, message));
-        }
+        _ => {}
+    }
+    if observed.power.is_err() && manageable.0 == TRUE {
+        manageable = (FALSE, "PowerFailure");
+    }
+    let now = observed.now;
+    let all = [
+        ("Manageable", manageable),
+        ("AvailableForProvisioning", available),
+        ("Provisioned", provisioned),
+        ("Ready", ready),
+        ("Progressing", progressing),
+    ];
+    for (name, (said, reason)) in all {
+        let message = if said == FALSE && has_failed { status.error_message.as_str() } else { "" };
+        conditions::set(draft.host(), now, conditions::new(name, said, reason, message));
     }
 }

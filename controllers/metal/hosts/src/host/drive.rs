@@ -4,8 +4,8 @@
 
 use schemas::metal3::{AttachedImage, DataImage, DataImageError};
 
-use super::observed::{Drive, Means};
-use super::plan::Planner;
+use super::draft::Draft;
+use super::observed::{Drive, Observed};
 use crate::control::Command;
 use crate::names::ErrorType;
 
@@ -32,55 +32,49 @@ impl Drive {
     }
 }
 
-impl Planner<'_> {
-    /// Inserts or ejects the image before the machine is switched on. Returns whether the machine may be switched on.
-    pub(super) fn fill_drive(&mut self) -> bool {
-        let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return true };
-        let held = match &drive.held {
-            Ok(held) => held.as_deref(),
-            Err(fault) => {
-                self.fail_drive(&fault.message);
-                self.fail(ErrorType::PowerManagement, fault.message.clone());
-                return false;
-            }
-        };
-        if !drive.is_as_wanted(held) {
-            self.plan.commands.push(match drive.wanted() {
-                Some(url) => Command::Insert(url.to_owned()),
-                None => Command::Eject,
-            });
+/// Inserts or ejects the image before the machine is switched on. Returns whether the machine may be switched on.
+pub(super) fn fill_drive(observed: &Observed, draft: &mut Draft) -> bool {
+    let Some(drive) = observed.drive.as_ref().filter(|_| observed.has_bmc()) else { return true };
+    let held = match &drive.held {
+        Ok(held) => held.as_deref(),
+        Err(fault) => {
+            fail_drive(observed, draft, &fault.message);
+            draft.fail(ErrorType::PowerManagement, fault.message.clone());
+            return false;
         }
-        self.note_drive(drive.wanted().map(str::to_owned));
-        true
+    };
+    if !drive.is_as_wanted(held) {
+        draft.command(match drive.wanted() {
+            Some(url) => Command::Insert(url.to_owned()),
+            None => Command::Eject,
+        });
     }
+    note_drive(observed, draft, drive.wanted().map(str::to_owned));
+    true
+}
 
-    /// Ejects the image of a system that has been deprovisioned.
-    pub(super) fn empty_drive(&mut self) {
-        let Some(drive) = self.observed.drive.as_ref().filter(|_| self.has_bmc()) else { return };
-        if Drive::attached(&drive.image).is_some() {
-            self.plan.commands.push(Command::Eject);
-            self.note_drive(None);
-        }
+/// Ejects the image of a system that has been deprovisioned.
+pub(super) fn empty_drive(observed: &Observed, draft: &mut Draft) {
+    let Some(drive) = observed.drive.as_ref().filter(|_| observed.has_bmc()) else { return };
+    if Drive::attached(&drive.image).is_some() {
+        draft.command(Command::Eject);
+        note_drive(observed, draft, None);
     }
+}
 
-    fn has_bmc(&self) -> bool {
-        matches!(self.observed.means, Means::Bmc { .. })
-    }
+fn note_drive(observed: &Observed, draft: &mut Draft, attached: Option<String>) {
+    let Some(drive) = &observed.drive else { return };
+    let (mut image, now) = (drive.image.clone(), observed.now());
+    let status = image.status.get_or_insert_default();
+    status.attached_image = attached.map(|url| AttachedImage { url });
+    status.error = None;
+    status.last_reconciled = Some(now);
+    draft.note_drive(image);
+}
 
-    fn note_drive(&mut self, attached: Option<String>) {
-        let Some(drive) = &self.observed.drive else { return };
-        let (mut image, now) = (drive.image.clone(), self.now());
-        let status = image.status.get_or_insert_default();
-        status.attached_image = attached.map(|url| AttachedImage { url });
-        status.error = None;
-        status.last_reconciled = Some(now);
-        self.plan.data_image = Some(image);
-    }
-
-    fn fail_drive(&mut self, message: &str) {
-        let Some(drive) = &self.observed.drive else { return };
-        self.plan.data_image = Some(failed(&drive.image, message, self.now()));
-    }
+fn fail_drive(observed: &Observed, draft: &mut Draft, message: &str) {
+    let Some(drive) = &observed.drive else { return };
+    draft.note_drive(failed(&drive.image, message, observed.now()));
 }
 
 /// Returns the DataImage with a failed operation in its status.

@@ -2,11 +2,11 @@
 
 use engine::object::annotation;
 use machinery::clock::rfc3339;
-use schemas::metal3::BareMetalHost;
+use schemas::metal3::{BareMetalHost, FirmwareUpdate};
 
+use super::draft::{Plan, fail};
 use super::gather::Gathered;
 use super::observed::Means;
-use super::plan::{Plan, fail};
 use super::states::firmware::{self, Progress};
 use super::{HostReconciler, drive};
 use crate::control::{self, Command, Fault};
@@ -21,7 +21,7 @@ impl HostReconciler {
             // The drive may also hold the agent's image, so a failure concerns the DataImage only if the plan changes it.
             if matches!(command, Command::Insert(_) | Command::Eject)
                 && plan.data_image.is_some()
-                && let Some(image) = self.data_images.get(&gathered.key)
+                && let Some(image) = self.companions.data_image(&gathered.key)
             {
                 let now = rfc3339(self.manager.clock().now());
                 plan.data_image = Some(drive::failed(&image, &fault.message, now));
@@ -54,6 +54,17 @@ impl HostReconciler {
         };
         self.memory.note_command(&gathered.key, self.manager.clock().now(), cuts);
         done
+    }
+
+    /// Starts a firmware update at the BMC, and returns the path of its task.
+    async fn install(&self, gathered: &Gathered, update: &FirmwareUpdate) -> Result<String, Fault> {
+        let Some(connection) = &gathered.connection else {
+            let message = "firmware is installed by a BMC: set spec.bmc".to_owned();
+            return Err(Fault { message, is_refused: false });
+        };
+        let bmc = self.control.bmc(connection)?;
+        let task = bmc.update_firmware(&update.component, &update.url).await?;
+        Ok(task.path)
     }
 
     async fn wake(&self, gathered: &Gathered) -> Result<(), Fault> {

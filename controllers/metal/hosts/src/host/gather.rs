@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use agent_protocol::{Action, State};
-use bmc::Power;
+use bmc::{Power, Task, TaskState};
 use engine::NamespacedName;
 use engine::object::{annotation, version};
 use k8s_openapi::api::core::v1::Secret;
@@ -13,7 +13,8 @@ use metrics::Limits;
 use schemas::metal3::{BareMetalHost, SecretReference};
 use schemas::netboot::{Agent as AgentObject, AgentInstruction};
 
-use super::observed::{Agent, Means, Observed};
+use super::observed::{Agent, Drive, Firmware, Means, Observed};
+use super::states::firmware;
 use super::{BY_HOST, HostReconciler, protection};
 use crate::connection::{self, is_held, text};
 use crate::control::{Connection, Fault};
@@ -48,9 +49,9 @@ impl HostReconciler {
         credentials.as_deref().map(version).hash(&mut hasher);
         let boot = agent.as_ref().and_then(|agent| agent.status.as_ref()?.boot_id.clone());
         boot.hash(&mut hasher);
-        self.wishes(&key).hash(&mut hasher);
+        self.companions.wishes(&key).hash(&mut hasher);
         self.data_problem(host).hash(&mut hasher);
-        self.boot_image(host).hash(&mut hasher);
+        self.boot_images.of(host).hash(&mut hasher);
         Gathered { key, means, connection, credentials, agent, fingerprint: hasher.finish() }
     }
 
@@ -72,7 +73,8 @@ impl HostReconciler {
         }
         let hardware = self.hardware.get(&gathered.key);
         let drive = self.drive(host, gathered, &power).await;
-        let firmware = self.firmware(host, gathered).await;
+        let task = self.task(host, gathered).await;
+        let firmware = Firmware { task, ..self.companions.firmware(&gathered.key) };
         let is_full = is_full(host, &self.hosts.all());
         if is_full && agent.is_none() {
             Limits::of(self.manager.all_metrics()).reached("busy_hosts");
@@ -88,7 +90,7 @@ impl HostReconciler {
             firmware,
             is_full,
             data_problem: self.data_problem(host),
-            boot_image: self.boot_image(host),
+            boot_image: self.boot_images.of(host),
         }
     }
 
@@ -116,6 +118,39 @@ impl HostReconciler {
         };
         self.memory.note_power(&gathered.key, self.manager.clock().now(), power.clone());
         power
+    }
+
+    /// Returns the DataImage and the content of the drive. The BMC is asked only if the content may have to change: before a machine in
+    /// use is switched on.
+    async fn drive(
+        &self,
+        host: &BareMetalHost,
+        gathered: &Gathered,
+        power: &Result<Power, Fault>,
+    ) -> Option<Drive> {
+        let image = self.companions.data_image(&gathered.key)?.as_ref().clone();
+        let known = Drive::attached(&image).map(str::to_owned);
+        let may_change =
+            HostState::of(host).is_in_use() && !is_held(host) && host.spec.online && *power == Ok(Power::Off);
+        let held = match gathered.connection.as_ref().filter(|_| may_change) {
+            None => Ok(known),
+            Some(connection) => match self.control.bmc(connection) {
+                Ok(bmc) => bmc.media().await.map_err(Fault::from),
+                Err(fault) => Err(fault),
+            },
+        };
+        Some(Drive { image, held })
+    }
+
+    /// Returns the state of the firmware update for which the host waits.
+    async fn task(&self, host: &BareMetalHost, gathered: &Gathered) -> Option<Result<TaskState, Fault>> {
+        let progress = firmware::progress(annotation(host, names::FIRMWARE))?;
+        progress.update.as_ref()?;
+        let connection = gathered.connection.as_ref().filter(|_| !is_held(host))?;
+        Some(match self.control.bmc(connection) {
+            Ok(bmc) => bmc.task(&Task { path: progress.task }).await.map_err(Fault::from),
+            Err(fault) => Err(fault),
+        })
     }
 
     /// Returns the problem with a Secret that the host refers to for its configuration drive.

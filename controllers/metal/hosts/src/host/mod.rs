@@ -9,6 +9,7 @@ mod apply;
 mod boot_image;
 mod companions;
 pub mod conditions;
+mod draft;
 mod drive;
 mod execute;
 pub mod gather;
@@ -18,6 +19,7 @@ pub mod observed;
 pub mod plan;
 mod power;
 mod protection;
+mod spec;
 mod states;
 
 use std::sync::Arc;
@@ -25,14 +27,13 @@ use std::sync::Arc;
 use engine::events::Recorder;
 use engine::{Action, Controller, Manager, NamespacedName, Objects, Reconciler, Request, Result};
 use k8s_openapi::api::core::v1::Secret;
-use schemas::metal3::{
-    BareMetalHost, DataImage, HardwareData, HostFirmwareComponents, HostFirmwareSettings, HostUpdatePolicy,
-    PreprovisioningImage,
-};
+use schemas::metal3::{BareMetalHost, HardwareData};
 use schemas::netboot::Agent;
 
 use crate::control::Control;
 use crate::{limits, names};
+use boot_image::BootImages;
+use companions::Companions;
 use memory::Memory;
 
 /// Index of agents by their host, `namespace/name`.
@@ -56,11 +57,8 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
         agents: manager.objects(),
         secrets: manager.objects(),
         hardware: manager.objects(),
-        data_images: manager.objects(),
-        settings: manager.objects(),
-        components: manager.objects(),
-        policies: manager.objects(),
-        boot_images: manager.objects(),
+        companions: Companions::new(manager),
+        boot_images: BootImages::new(manager),
         control,
         recorder: manager.recorder(names::COMPONENT),
         memory: Memory::default(),
@@ -68,7 +66,7 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
     };
     index_agents(&reconciler.agents);
     let by_secret = reconciler.hosts.clone();
-    Controller::new(manager, "baremetalhost")
+    let controller = Controller::new(manager, "baremetalhost")
         .time_limit(limits::RECONCILE)
         .reconciles(&reconciler.hosts.clone())
         .without_resync()
@@ -83,15 +81,10 @@ pub fn start(manager: &Manager, control: Arc<dyn Control>) {
                 .map(|host| NamespacedName::of(host.as_ref()))
                 .collect()
         })
-        // These objects have the names of their hosts.
-        .watches(&reconciler.data_images.clone(), |change| vec![change.name()])
-        .watches(&reconciler.settings.clone(), |change| vec![change.name()])
-        .watches(&reconciler.components.clone(), |change| vec![change.name()])
-        .watches(&reconciler.policies.clone(), |change| vec![change.name()])
-        .watches(&reconciler.boot_images.clone(), |change| vec![change.name()])
         .reads(&reconciler.hardware.clone())
-        .concurrency(32)
-        .start(reconciler);
+        .concurrency(32);
+    let controller = reconciler.companions.watched(controller);
+    reconciler.boot_images.watched(controller).start(reconciler);
 }
 
 /// Returns whether the host uses the Secret for its BMC or its configuration drive.
@@ -108,11 +101,8 @@ pub(crate) struct HostReconciler {
     agents: Objects<Agent>,
     secrets: Objects<Secret>,
     hardware: Objects<HardwareData>,
-    data_images: Objects<DataImage>,
-    settings: Objects<HostFirmwareSettings>,
-    components: Objects<HostFirmwareComponents>,
-    policies: Objects<HostUpdatePolicy>,
-    boot_images: Objects<PreprovisioningImage>,
+    companions: Companions,
+    boot_images: BootImages,
     control: Arc<dyn Control>,
     recorder: Recorder,
     memory: Memory,

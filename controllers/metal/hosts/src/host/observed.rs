@@ -1,14 +1,20 @@
 //! The input of a plan for a BareMetalHost.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use agent_protocol::State;
 use bmc::{Power, TaskState};
 use chrono::{DateTime, Utc};
-use schemas::metal3::{BareMetalHost, DataImage, FirmwareUpdate, HardwareDetails};
-use std::collections::BTreeMap;
+use machinery::clock::rfc3339;
+use schemas::metal3::{BareMetalHost, BareMetalHostStatus, DataImage, FirmwareUpdate, HardwareDetails};
 
 use crate::control::Fault;
+use crate::state::HostState;
+
+/// The status of a host without a status, which is a new host.
+static NEW: LazyLock<BareMetalHostStatus> = LazyLock::new(BareMetalHostStatus::default);
 
 /// The data that are read before the plan is made.
 pub struct Observed {
@@ -34,6 +40,31 @@ pub struct Observed {
     pub data_problem: Option<String>,
     /// The boot image of the agent, if it is not booted over the network.
     pub boot_image: BootImage,
+}
+
+impl Observed {
+    /// Returns the host's state.
+    pub(super) fn state(&self) -> HostState {
+        HostState::of(&self.host)
+    }
+
+    /// Returns the status that was read; an empty one for a new host.
+    pub(super) fn was(&self) -> &BareMetalHostStatus {
+        self.host.status.as_ref().unwrap_or(&NEW)
+    }
+
+    pub(super) fn annotation(&self, key: &str) -> Option<&str> {
+        self.host.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    pub(super) fn is_deleting(&self) -> bool {
+        self.host.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Returns the time of the plan.
+    pub(super) fn now(&self) -> String {
+        rfc3339(self.now)
+    }
 }
 
 /// The virtual drive of a machine.

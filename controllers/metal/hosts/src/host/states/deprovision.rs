@@ -3,137 +3,113 @@
 use agent_protocol::{Action, Erase, State};
 use bmc::Power;
 use engine::finalizer;
-use schemas::metal3::HostClaim;
 
+use super::prepare;
 use crate::control::Command;
-use crate::host::observed::Means;
-use crate::host::plan::Planner;
+use crate::host::draft::Draft;
+use crate::host::observed::{Means, Observed};
+use crate::host::{drive, power};
 use crate::limits;
 use crate::names::{BOOTING, ERASE, ErrorType, HOST_FINALIZER};
 use crate::state::HostState;
 
-impl Planner<'_> {
-    /// Cleans the disks, unless `automatedCleaningMode` is `disabled`. Only their metadata are erased, or everything if the host has the
-    /// annotation [`ERASE`].
-    pub(in crate::host) fn deprovision(&mut self) {
-        if self.is_deleting() && self.has_failed_too_often() {
-            self.give_up_cleaning();
-            return;
+/// Cleans the disks, unless `automatedCleaningMode` is `disabled`. Only their metadata are erased, or everything if the host has the
+/// annotation [`ERASE`].
+pub(crate) fn deprovision(observed: &Observed, draft: &mut Draft) {
+    if observed.is_deleting() && has_failed_too_often(observed) {
+        give_up_cleaning(observed, draft);
+        return;
+    }
+    if !observed.cleans() {
+        finish_deprovisioning(observed, draft);
+        return;
+    }
+    if !power::ensure_agent(observed, draft, ErrorType::Provisioning) {
+        return;
+    }
+    let id = format!("clean/{}", observed.started(|history| history.deprovision.as_ref()));
+    let Some(agent) = observed.agent.as_ref() else { return };
+    if agent.id != id {
+        draft.event("DeprovisioningStarted", "Image deprovisioning started");
+        let is_asked = observed.annotation(ERASE) == Some("everything");
+        let erase = if is_asked { Erase::Everything } else { Erase::Metadata };
+        draft.instruct(id, Action::Clean { erase });
+        return;
+    }
+    match agent.state {
+        Some(State::Failed) => {
+            prepare::repeat(observed, draft, ErrorType::Provisioning, agent.message.clone())
         }
-        if !self.cleans() {
-            self.finish_deprovisioning();
-            return;
-        }
-        if !self.ensure_agent(ErrorType::Provisioning) {
-            return;
-        }
-        let id = format!("clean/{}", self.started(|history| history.deprovision.as_ref()));
-        let Some(agent) = self.observed.agent.as_ref() else { return };
-        if agent.id != id {
-            self.event("DeprovisioningStarted", "Image deprovisioning started");
-            let is_asked = self.annotation(ERASE) == Some("everything");
-            let erase = if is_asked { Erase::Everything } else { Erase::Metadata };
-            self.instruct(id, Action::Clean { erase });
-            return;
-        }
-        match agent.state {
-            Some(State::Failed) => self.repeat(ErrorType::Provisioning, agent.message.clone()),
-            Some(State::Done) => {
-                if !agent.message.is_empty() {
-                    self.event("DisksErased", agent.message.clone());
-                }
-                self.finish_deprovisioning();
+        Some(State::Done) => {
+            if !agent.message.is_empty() {
+                draft.event("DisksErased", agent.message.clone());
             }
-            _ => self.again_after(limits::SILENCE),
+            finish_deprovisioning(observed, draft);
         }
+        _ => draft.again_after(limits::SILENCE),
     }
+}
 
-    /// Continues the deletion without cleaning, as Metal3 does; switching the machine off has its own attempts.
-    fn give_up_cleaning(&mut self) {
-        let message = format!("Deleted without being cleaned: {}", self.was().error_message);
-        self.plan.events.push((true, "DeprovisioningError", message));
-        self.succeed();
-        self.enter(HostState::PoweringOff);
-    }
+/// Continues the deletion without cleaning, as Metal3 does; switching the machine off has its own attempts.
+fn give_up_cleaning(observed: &Observed, draft: &mut Draft) {
+    let message = format!("Deleted without being cleaned: {}", observed.was().error_message);
+    draft.warn("DeprovisioningError", message);
+    draft.succeed();
+    draft.enter(HostState::PoweringOff);
+}
 
-    /// Returns whether the disks are cleaned at the end of a provisioning. They are left as they are after a live image, unless a HostClaim
-    /// uses the host: the system of one tenant may have written to them, and the next tenant must not find it.
-    pub(in crate::host) fn cleans(&self) -> bool {
-        self.cleaning_is_enabled() && (!self.was_live() || self.is_claimed())
+fn finish_deprovisioning(observed: &Observed, draft: &mut Draft) {
+    let now = observed.now();
+    if observed.was_live() && matches!(observed.means, Means::Bmc { has_media: true, .. }) {
+        draft.command(Command::Eject);
     }
+    drive::empty_drive(observed, draft);
+    let status = draft.status();
+    status.provisioning.image = None;
+    status.provisioning.custom_deploy = None;
+    status.provisioning.raid = None;
+    status.provisioning.firmware = None;
+    status.provisioning.root_device_hints = None;
+    if let Some(deprovision) = &mut status.operation_history.get_or_insert_default().deprovision {
+        deprovision.end = Some(now);
+    }
+    draft.drop_reboots();
+    draft.event("DeprovisioningComplete", "Image deprovisioning completed");
+    if observed.is_deleting() {
+        draft.succeed();
+        draft.enter(HostState::PoweringOff);
+    } else {
+        // The error count stays, so that an image that cannot be written is retried with a back-off.
+        draft.recover();
+        draft.enter(HostState::Available);
+    }
+}
 
-    pub(in crate::host) fn cleaning_is_enabled(&self) -> bool {
-        self.observed.host.spec.automated_cleaning_mode.as_deref() != Some("disabled")
-    }
+fn has_failed_too_often(observed: &Observed) -> bool {
+    observed.was().error_count > limits::DELETE_ATTEMPTS
+        || matches!(observed.means, Means::Unusable { .. } | Means::None)
+}
 
-    /// Returns whether a HostClaim uses the host. It names the host as its own until the host is deprovisioned.
-    pub(in crate::host) fn is_claimed(&self) -> bool {
-        let consumer = self.observed.host.spec.consumer_ref.as_ref();
-        consumer.is_some_and(|consumer| consumer.kind.as_deref() == Some(HostClaim::KIND))
+pub(crate) fn power_off_for_good(observed: &Observed, draft: &mut Draft) {
+    let keeps_power = observed.host.spec.disable_power_off == Some(true)
+        || observed.means.is_by_hand()
+        || has_failed_too_often(observed);
+    if keeps_power || observed.power == Ok(Power::Off) {
+        draft.enter(HostState::Deleting);
+        return;
     }
+    if observed.power.is_err() {
+        power::report_power_fault(observed, draft);
+        return;
+    }
+    drive::empty_drive(observed, draft);
+    power::eject_agent(observed, draft);
+    draft.command(Command::HardOff);
+    draft.again_after(limits::POWER_CHANGE);
+}
 
-    /// Returns whether a live image was provisioned, which was booted from a virtual CD.
-    fn was_live(&self) -> bool {
-        self.was()
-            .provisioning
-            .image
-            .as_ref()
-            .is_some_and(|image| image.format.as_deref() == Some("live-iso"))
-    }
-
-    fn finish_deprovisioning(&mut self) {
-        let now = self.now();
-        if self.was_live() && matches!(self.observed.means, Means::Bmc { has_media: true, .. }) {
-            self.plan.commands.push(Command::Eject);
-        }
-        self.empty_drive();
-        let status = self.status();
-        status.provisioning.image = None;
-        status.provisioning.custom_deploy = None;
-        status.provisioning.raid = None;
-        status.provisioning.firmware = None;
-        status.provisioning.root_device_hints = None;
-        if let Some(deprovision) = &mut status.operation_history.get_or_insert_default().deprovision {
-            deprovision.end = Some(now);
-        }
-        self.drop_reboots();
-        self.event("DeprovisioningComplete", "Image deprovisioning completed");
-        if self.is_deleting() {
-            self.succeed();
-            self.enter(HostState::PoweringOff);
-        } else {
-            // The error count stays, so that an image that cannot be written is retried with a back-off.
-            self.recover();
-            self.enter(HostState::Available);
-        }
-    }
-
-    fn has_failed_too_often(&self) -> bool {
-        self.was().error_count > limits::DELETE_ATTEMPTS
-            || matches!(self.observed.means, Means::Unusable { .. } | Means::None)
-    }
-
-    pub(in crate::host) fn power_off_for_good(&mut self) {
-        let keeps_power = self.observed.host.spec.disable_power_off == Some(true)
-            || self.observed.means.is_by_hand()
-            || self.has_failed_too_often();
-        if keeps_power || self.observed.power == Ok(Power::Off) {
-            self.enter(HostState::Deleting);
-            return;
-        }
-        if self.observed.power.is_err() {
-            self.report_power_fault();
-            return;
-        }
-        self.empty_drive();
-        self.eject_agent();
-        self.plan.commands.push(Command::HardOff);
-        self.again_after(limits::POWER_CHANGE);
-    }
-
-    pub(in crate::host) fn finish_deletion(&mut self) {
-        self.annotations().remove(BOOTING);
-        self.plan.releases_hardware = true;
-        finalizer::remove(&mut self.plan.host, HOST_FINALIZER);
-    }
+pub(crate) fn finish_deletion(draft: &mut Draft) {
+    draft.annotations().remove(BOOTING);
+    draft.release_hardware();
+    finalizer::remove(draft.host(), HOST_FINALIZER);
 }

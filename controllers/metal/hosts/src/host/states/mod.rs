@@ -1,7 +1,7 @@
 //! The work of each state (`contract/metal3`, §1.2).
 
-mod deprovision;
+pub(super) mod deprovision;
 pub(super) mod firmware;
-mod prepare;
-mod provision;
-mod rest;
+pub(super) mod prepare;
+pub(super) mod provision;
+pub(super) mod rest;

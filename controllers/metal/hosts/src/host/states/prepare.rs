@@ -3,8 +3,10 @@
 use agent_protocol::{Action, State};
 use schemas::metal3::BareMetalHostSpec;
 
-use crate::host::observed::Means;
-use crate::host::plan::Planner;
+use super::firmware;
+use crate::host::draft::Draft;
+use crate::host::observed::{Means, Observed};
+use crate::host::power;
 use crate::limits;
 use crate::names::{self, ErrorType, operational};
 use crate::state::HostState;
@@ -25,116 +27,114 @@ fn raid_problem(spec: &BareMetalHostSpec) -> Option<&'static str> {
     )
 }
 
-impl Planner<'_> {
-    /// Handles a new host, or a host that cannot be managed, because it has neither a BMC nor a power annotation.
-    pub(in crate::host) fn begin(&mut self) {
-        if self.observed.means == Means::None {
-            if self.state() == HostState::New {
-                self.event("Discovered", "Discovered host with no BMC details");
-                self.enter(HostState::Unmanaged);
+/// Handles a new host, or a host that cannot be managed, because it has neither a BMC nor a power annotation.
+pub(crate) fn begin(observed: &Observed, draft: &mut Draft) {
+    if observed.means == Means::None {
+        if observed.state() == HostState::New {
+            draft.event("Discovered", "Discovered host with no BMC details");
+            draft.enter(HostState::Unmanaged);
+        }
+        draft.status().operational_status = operational::DISCOVERED.to_owned();
+        return;
+    }
+    draft.recover();
+    draft.enter(HostState::Registering);
+}
+
+/// Waits for the first answer of the BMC, and sets the parts of the status that need no inspection.
+pub(crate) fn register(observed: &Observed, draft: &mut Draft) {
+    if let Err(fault) = &observed.power {
+        let message = fault.message.clone();
+        draft.fail(ErrorType::Registration, message);
+        let count = draft.status().error_count;
+        draft.again_after(limits::first_contact(count));
+        return;
+    }
+    let spec = &observed.host.spec;
+    let (hints, profile) = (spec.root_device_hints.clone(), spec.hardware_profile.clone());
+    let now = observed.now();
+    let id = observed.host.metadata.uid.clone().unwrap_or_default();
+    let status = draft.status();
+    status.provisioning.root_device_hints = hints;
+    status.hardware_profile = Some(profile.unwrap_or_else(|| "unknown".to_owned()));
+    if status.provisioning.id.is_empty() {
+        status.provisioning.id = id;
+    }
+    if let Some(register) = &mut status.operation_history.get_or_insert_default().register {
+        register.end = Some(now);
+    }
+    draft.event("Registered", "Registered new host");
+    draft.succeed();
+    let next = if observed.host.spec.externally_provisioned == Some(true) {
+        HostState::ExternallyProvisioned
+    } else if observed.inspection_is_disabled() {
+        HostState::Preparing
+    } else {
+        HostState::Inspecting
+    };
+    draft.enter(next);
+}
+
+/// Lets the agent inspect the machine.
+pub(crate) fn inspect(observed: &Observed, draft: &mut Draft) {
+    if observed.annotation(names::INSPECT).is_some() {
+        draft.annotations().remove(names::INSPECT);
+    }
+    if !power::ensure_agent(observed, draft, ErrorType::Inspection) {
+        return;
+    }
+    let id = format!("inspect/{}", observed.started(|history| history.inspect.as_ref()));
+    let Some(agent) = observed.agent.as_ref() else { return };
+    if agent.id != id {
+        draft.drop_reboots();
+        draft.event("InspectionStarted", "Hardware inspection started");
+        draft.instruct(id, Action::Inspect);
+        return;
+    }
+    match (agent.state, &agent.hardware) {
+        (Some(State::Failed), _) => repeat(observed, draft, ErrorType::Inspection, agent.message.clone()),
+        (Some(State::Done), Some(hardware)) => {
+            let (hardware, now) = (hardware.clone(), observed.now());
+            draft.note_hardware(hardware.clone());
+            let status = draft.status();
+            status.hardware = Some(hardware);
+            if let Some(inspect) = &mut status.operation_history.get_or_insert_default().inspect {
+                inspect.end = Some(now);
             }
-            self.status().operational_status = operational::DISCOVERED.to_owned();
-            return;
+            draft.event("InspectionComplete", "Hardware inspection completed");
+            draft.succeed();
+            draft.enter(HostState::Preparing);
         }
-        self.recover();
-        self.enter(HostState::Registering);
+        _ => draft.again_after(limits::SILENCE),
     }
+}
 
-    /// Waits for the first answer of the BMC, and sets the parts of the status that need no inspection.
-    pub(in crate::host) fn register(&mut self) {
-        if let Err(fault) = &self.observed.power {
-            let message = fault.message.clone();
-            self.fail(ErrorType::Registration, message);
-            let count = self.status().error_count;
-            self.again_after(limits::first_contact(count));
-            return;
-        }
-        let spec = &self.observed.host.spec;
-        let (hints, profile) = (spec.root_device_hints.clone(), spec.hardware_profile.clone());
-        let now = self.now();
-        let id = self.observed.host.metadata.uid.clone().unwrap_or_default();
-        let status = self.status();
-        status.provisioning.root_device_hints = hints;
-        status.hardware_profile = Some(profile.unwrap_or_else(|| "unknown".to_owned()));
-        if status.provisioning.id.is_empty() {
-            status.provisioning.id = id;
-        }
-        if let Some(register) = &mut status.operation_history.get_or_insert_default().register {
-            register.end = Some(now);
-        }
-        self.event("Registered", "Registered new host");
-        self.succeed();
-        let next = if self.observed.host.spec.externally_provisioned == Some(true) {
-            HostState::ExternallyProvisioned
-        } else if self.inspection_is_disabled() {
-            HostState::Preparing
-        } else {
-            HostState::Inspecting
-        };
-        self.enter(next);
-    }
+/// Records a failure of the agent, and starts the state's work again with a new start time, which changes the instruction's
+/// identifier.
+pub(crate) fn repeat(observed: &Observed, draft: &mut Draft, error: ErrorType, message: String) {
+    let state = observed.state();
+    draft.enter(state);
+    draft.fail(error, message);
+}
 
-    /// Lets the agent inspect the machine.
-    pub(in crate::host) fn inspect(&mut self) {
-        if self.annotation(names::INSPECT).is_some() {
-            self.annotations().remove(names::INSPECT);
-        }
-        if !self.ensure_agent(ErrorType::Inspection) {
-            return;
-        }
-        let id = format!("inspect/{}", self.started(|history| history.inspect.as_ref()));
-        let Some(agent) = self.observed.agent.as_ref() else { return };
-        if agent.id != id {
-            self.drop_reboots();
-            self.event("InspectionStarted", "Hardware inspection started");
-            self.instruct(id, Action::Inspect);
-            return;
-        }
-        match (agent.state, &agent.hardware) {
-            (Some(State::Failed), _) => self.repeat(ErrorType::Inspection, agent.message.clone()),
-            (Some(State::Done), Some(hardware)) => {
-                let (hardware, now) = (hardware.clone(), self.now());
-                self.plan.hardware = Some(hardware.clone());
-                let status = self.status();
-                status.hardware = Some(hardware);
-                if let Some(inspect) = &mut status.operation_history.get_or_insert_default().inspect {
-                    inspect.end = Some(now);
-                }
-                self.event("InspectionComplete", "Hardware inspection completed");
-                self.succeed();
-                self.enter(HostState::Preparing);
-            }
-            _ => self.again_after(limits::SILENCE),
-        }
+/// Prepares a machine before it becomes available. The requested settings are recorded in the status, so that later changes are
+/// noticed.
+pub(crate) fn prepare(observed: &Observed, draft: &mut Draft) {
+    let spec = &observed.host.spec;
+    if let Some(problem) = raid_problem(spec) {
+        draft.fail(ErrorType::Preparation, problem);
+        return;
     }
-
-    /// Records a failure of the agent, and starts the state's work again with a new start time, which changes the instruction's
-    /// identifier.
-    pub(in crate::host) fn repeat(&mut self, error: ErrorType, message: String) {
-        let state = self.state();
-        self.enter(state);
-        self.fail(error, message);
+    if !firmware::prepare_firmware(observed, draft) {
+        return;
     }
-
-    /// Prepares a machine before it becomes available. The requested settings are recorded in the status, so that later changes are
-    /// noticed.
-    pub(in crate::host) fn prepare(&mut self) {
-        let spec = &self.observed.host.spec;
-        if let Some(problem) = raid_problem(spec) {
-            self.fail(ErrorType::Preparation, problem);
-            return;
-        }
-        if !self.prepare_firmware() {
-            return;
-        }
-        let hints = spec.root_device_hints.clone();
-        self.status().provisioning.root_device_hints = hints;
-        let architecture =
-            self.status().hardware.as_ref().and_then(|hardware| hardware.cpu.as_ref()?.arch.clone());
-        if self.observed.host.spec.architecture.is_none() {
-            self.plan.host.spec.architecture = architecture;
-        }
-        self.succeed();
-        self.enter(HostState::Available);
+    let hints = spec.root_device_hints.clone();
+    draft.status().provisioning.root_device_hints = hints;
+    let architecture =
+        draft.status().hardware.as_ref().and_then(|hardware| hardware.cpu.as_ref()?.arch.clone());
+    if observed.host.spec.architecture.is_none() {
+        draft.host().spec.architecture = architecture;
     }
+    draft.succeed();
+    draft.enter(HostState::Available);
 }
