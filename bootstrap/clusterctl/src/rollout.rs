@@ -23,8 +23,10 @@ pub enum Action {
 
 /// The kinds that have rollouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
+    /// A MachineDeployment.
     MachineDeployment,
+    /// A KubeadmControlPlane.
     KubeadmControlPlane,
 }
 
@@ -67,7 +69,7 @@ pub async fn run(
 }
 
 /// Parses `kind/name`, and returns both in lower case.
-fn reference(resource: &str) -> Result<(String, String)> {
+pub fn reference(resource: &str) -> Result<(String, String)> {
     let resource = resource.to_lowercase();
     let parts: Vec<&str> = resource.split('/').collect();
     match parts.as_slice() {
@@ -123,7 +125,7 @@ impl Kind {
 
 /// Checks whether the object's state allows the action. The error is the reason, in which the caller replaces `RESOURCE` by the name of
 /// the object.
-fn check(action: Action, kind: Kind, object: &Value, now: DateTime<Utc>) -> Result<(), String> {
+pub fn check(action: Action, kind: Kind, object: &Value, now: DateTime<Utc>) -> Result<(), String> {
     let after = object.pointer("/spec/rollout/after").and_then(Value::as_str);
     let later = after.and_then(parse_rfc3339).is_some_and(|time| time > now);
     let name = kind.name();
@@ -150,45 +152,5 @@ fn change(action: Action, kind: Kind, now: DateTime<Utc>) -> Value {
         (Action::Resume, Kind::MachineDeployment) => json!({"spec": {"paused": false}}),
         (Action::Pause, Kind::KubeadmControlPlane) => json!({"metadata": {"annotations": {PAUSED: "true"}}}),
         (Action::Resume, Kind::KubeadmControlPlane) => json!({"metadata": {"annotations": {PAUSED: null}}}),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn states_in_which_nothing_is_done() {
-        let now: DateTime<Utc> = "2026-01-01T12:00:00Z".parse().unwrap();
-        let deployment = |spec: Value| json!({"metadata": {}, "spec": spec});
-        let paused = json!({"metadata": {"annotations": {PAUSED: ""}}, "spec": {}});
-        let (md, kcp) = (Kind::MachineDeployment, Kind::KubeadmControlPlane);
-        let cases = [
-            (Action::Restart, md, deployment(json!({})), true),
-            (Action::Restart, md, deployment(json!({"paused": true})), false),
-            (Action::Restart, md, deployment(json!({"rollout": {"after": "2026-01-01T12:00:01Z"}})), false),
-            (Action::Restart, md, deployment(json!({"rollout": {"after": "2026-01-01T12:00:00Z"}})), true),
-            (Action::Pause, md, deployment(json!({"paused": false})), true),
-            (Action::Pause, md, deployment(json!({"paused": true})), false),
-            (Action::Resume, md, deployment(json!({})), false),
-            (Action::Restart, kcp, paused.clone(), false),
-            (Action::Pause, kcp, paused.clone(), false),
-            (Action::Resume, kcp, paused, true),
-            (Action::Resume, kcp, deployment(json!({"paused": true})), false),
-        ];
-        for (action, kind, object, expected) in cases {
-            assert_eq!(check(action, kind, &object, now).is_ok(), expected, "{action:?} {kind:?} {object}");
-        }
-    }
-
-    #[test]
-    fn references() {
-        assert_eq!(
-            reference("MachineDeployment/MD").unwrap(),
-            ("machinedeployment".to_owned(), "md".to_owned())
-        );
-        for wrong in ["md", "a/b/c", "/x", "x/"] {
-            assert!(reference(wrong).is_err(), "{wrong}");
-        }
     }
 }

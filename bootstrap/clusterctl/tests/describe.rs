@@ -9,6 +9,8 @@
     reason = "a test ends where something is not as it must be"
 )]
 
+mod messages;
+
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What a registry wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Challenge {
+pub enum Challenge {
     /// User and password.
     Basic,
     /// A token of this service.
@@ -20,7 +20,7 @@ pub(crate) enum Challenge {
 
 impl Challenge {
     /// Parses the header; `None` if it wants something else.
-    pub(crate) fn parse(header: &str) -> Option<Self> {
+    pub fn parse(header: &str) -> Option<Self> {
         let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
         if scheme.eq_ignore_ascii_case("basic") {
             return Some(Self::Basic);
@@ -56,38 +56,4 @@ fn parameters(text: &str) -> BTreeMap<String, String> {
         found.insert(name, value.to_owned());
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headers_of_registries() {
-        let bearer = |realm: &str, service: Option<&str>, scope: Option<&str>| {
-            Some(Challenge::Bearer {
-                realm: realm.to_owned(),
-                service: service.map(str::to_owned),
-                scope: scope.map(str::to_owned),
-            })
-        };
-        for (header, expected) in [
-            ("Basic realm=\"x\"", Some(Challenge::Basic)),
-            ("basic", Some(Challenge::Basic)),
-            (
-                "Bearer realm=\"https://auth.example/token\",service=\"registry.example\",scope=\"repository:a/b:pull,push\"",
-                bearer(
-                    "https://auth.example/token",
-                    Some("registry.example"),
-                    Some("repository:a/b:pull,push"),
-                ),
-            ),
-            ("bearer realm=https://a/token, service = b", bearer("https://a/token", Some("b"), None)),
-            ("Bearer service=\"x\"", None),
-            ("Negotiate", None),
-            ("", None),
-        ] {
-            assert_eq!(Challenge::parse(header), expected, "{header}");
-        }
-    }
 }

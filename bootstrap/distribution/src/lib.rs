@@ -5,7 +5,7 @@
 
 mod blob;
 mod body;
-mod challenge;
+pub mod challenge;
 mod client;
 mod credentials;
 mod hosts;

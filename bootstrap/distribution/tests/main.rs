@@ -1,6 +1,10 @@
 //! Images of a registry that wants a password, fails, and lies.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod challenge;
+mod credentials;
+mod hosts;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

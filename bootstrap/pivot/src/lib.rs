@@ -22,7 +22,7 @@ pub mod preflight;
 pub mod progress;
 pub mod report;
 pub mod server;
-mod steady;
+pub mod steady;
 
 pub use error::{Error, Result};
 pub use executor::{Options, Pivot};

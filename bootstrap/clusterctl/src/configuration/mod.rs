@@ -150,7 +150,11 @@ fn read(path: &Path) -> Result<Value> {
     parse(&text, path.extension().and_then(|extension| extension.to_str()).unwrap_or_default())
 }
 
-fn parse(text: &[u8], format: &str) -> Result<Value> {
+/// Reads a configuration file of this format, which is the end of its name.
+///
+/// # Errors
+/// The text has no such format.
+pub fn parse(text: &[u8], format: &str) -> Result<Value> {
     match format {
         "toml" => {
             let failed = |reason: String| Error::invalid(format!("While parsing config: {reason}"));
@@ -175,24 +179,5 @@ fn lower_case(value: Value) -> Value {
         }
         Value::Array(items) => items.into_iter().map(lower_case).collect(),
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn formats() {
-        let yaml = "CPU: 4\nproviders:\n- name: x\n  url: file:///x\nimages:\n  all: {repository: r}\n";
-        let toml = "CPU = 4\n[[providers]]\nname = 'x'\nurl = 'file:///x'\n[images.all]\nrepository = 'r'\n";
-        let expected = json!({"CPU": 4, "providers": [{"name": "x", "url": "file:///x"}], "images": {"all": {"repository": "r"}}});
-        assert_eq!(parse(yaml.as_bytes(), "yaml").unwrap(), expected);
-        assert_eq!(parse(toml.as_bytes(), "toml").unwrap(), expected);
-        let error = parse(b"CPU = ", "toml").unwrap_err().to_string();
-        assert!(error.starts_with("While parsing config: "), "{error}");
-        assert!(parse(b"", "hcl").unwrap_err().to_string().contains("Unsupported Config Type \"hcl\""));
     }
 }

@@ -4,7 +4,7 @@
 const WIDTH: usize = 100;
 
 /// The lines of a message, broken and indented. Further lines of a list entry are aligned with the text after its bullet.
-pub(super) fn lines(message: &str) -> Vec<String> {
+pub fn lines(message: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in message.split('\n') {
         let indent = " ".repeat(line.len() - line.trim_start_matches(' ').len());
@@ -44,26 +44,4 @@ pub(super) fn cut(message: &str) -> String {
     }
     let end = (0..=WIDTH).rev().find(|end| message.is_char_boundary(*end)).unwrap_or_default();
     format!("{} ...", &message[..end])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_broken_between_words() {
-        let word = "x".repeat(49);
-        let cases = [
-            ("short".to_owned(), vec!["short".to_owned()]),
-            (String::new(), vec![String::new()]),
-            (format!("{word} {word}"), vec![format!("{word} {word}")]),
-            (format!("{word} {word}y"), vec![format!("{word} {word}y")]),
-            (format!("{word} {word}yz"), vec![word.clone(), format!("{word}yz")]),
-            (format!("* {word} {word}"), vec![format!("* {word}"), format!("  {word}")]),
-            ("a\n  * b".to_owned(), vec!["a".to_owned(), "  * b".to_owned()]),
-        ];
-        for (message, expected) in cases {
-            assert_eq!(lines(&message), expected, "{message}");
-        }
-    }
 }

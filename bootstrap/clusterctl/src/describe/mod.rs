@@ -8,7 +8,7 @@ mod gather;
 mod group;
 mod label;
 mod legacy;
-mod messages;
+pub mod messages;
 mod options;
 mod prefix;
 mod rows;

@@ -86,7 +86,8 @@ async fn text(
     Err(Error::invalid(format!("{} answers {}", companion.url, answer.status)))
 }
 
-fn mark(object: &mut Value, provider: &str) {
+/// Adds the labels by which clusterctl and this program know an object of a companion.
+pub fn mark(object: &mut Value, provider: &str) {
     let labels: &[(&str, &str)] = match object["kind"].as_str() {
         Some("CustomResourceDefinition") => {
             &[("clusterctl.cluster.x-k8s.io", ""), ("clusterctl.cluster.x-k8s.io/move", "")]
@@ -96,27 +97,5 @@ fn mark(object: &mut Value, provider: &str) {
     };
     for (key, value) in labels {
         object["metadata"]["labels"][*key] = (*value).into();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn kinds_are_moved_and_namespaces_run() {
-        let marked = |kind: &str| {
-            let mut object = json!({"kind": kind, "metadata": {"name": "x"}});
-            mark(&mut object, "infrastructure-openstack");
-            object["metadata"]["labels"].clone()
-        };
-        assert_eq!(
-            marked("CustomResourceDefinition"),
-            json!({"clusterctl.cluster.x-k8s.io": "", "clusterctl.cluster.x-k8s.io/move": ""})
-        );
-        assert_eq!(marked("Namespace"), json!({"cluster.x-k8s.io/provider": "infrastructure-openstack"}));
-        assert_eq!(marked("Deployment"), json!(null));
     }
 }

@@ -1,7 +1,7 @@
 //! `init`: installs providers in a management cluster.
 
 mod check;
-mod companions;
+pub mod companions;
 mod objects;
 mod one;
 mod tools;

@@ -37,8 +37,7 @@ pub struct ReleaseSeries {
 
 impl Metadata {
     /// Metadata with these series.
-    #[cfg(test)]
-    pub(crate) fn of(release_series: Vec<ReleaseSeries>) -> Self {
+    pub fn of(release_series: Vec<ReleaseSeries>) -> Self {
         Self { api_version: API_VERSION.to_owned(), kind: String::new(), release_series }
     }
 

@@ -3,7 +3,7 @@
 
 mod apply;
 mod plan;
-mod releases;
+pub mod releases;
 mod undo;
 
 pub use apply::{Options, apply, check_skew, replace_one};

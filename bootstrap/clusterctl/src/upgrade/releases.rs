@@ -10,7 +10,7 @@ use crate::{Error, Result, version};
 
 /// The releases of an installed provider.
 #[derive(Debug)]
-pub(super) struct Releases {
+pub struct Releases {
     metadata: Metadata,
     /// The version that is installed.
     current: Version,
@@ -38,7 +38,11 @@ impl Releases {
         Self::of(instance.clone(), metadata, current, versions)
     }
 
-    fn of(instance: String, metadata: Metadata, current: Version, all: Vec<Version>) -> Result<Self> {
+    /// Returns the releases of a provider, of which `all` are in its repository.
+    ///
+    /// # Errors
+    /// The metadata do not have the series of the current version or of a newer one.
+    pub fn of(instance: String, metadata: Metadata, current: Version, all: Vec<Version>) -> Result<Self> {
         let next: Vec<Version> =
             all.into_iter().filter(|version| version.cmp_precedence(&current).is_gt()).collect();
         let known = [(&current, "the current version")].into_iter();
@@ -54,12 +58,12 @@ impl Releases {
     }
 
     /// The contract of the installed version.
-    pub(super) fn current_contract(&self) -> &str {
+    pub fn current_contract(&self) -> &str {
         self.metadata.series_of(&self.current).map(|series| series.contract.as_str()).unwrap_or_default()
     }
 
     /// The contracts of the installed series and of all newer ones.
-    pub(super) fn contracts(&self) -> BTreeSet<String> {
+    pub fn contracts(&self) -> BTreeSet<String> {
         let current = (self.current.major, self.current.minor);
         let series = self.metadata.release_series.iter();
         let newer = series.filter(|series| (series.major, series.minor) >= current);
@@ -67,7 +71,7 @@ impl Releases {
     }
 
     /// The newest version that implements one of these contracts, and is no prerelease.
-    pub(super) fn newest(&self, contracts: &[&str]) -> Option<String> {
+    pub fn newest(&self, contracts: &[&str]) -> Option<String> {
         let implements = |version: &&Version| {
             let series = self.metadata.series_of(version);
             series.is_some_and(|series| contracts.contains(&series.contract.as_str()))
@@ -80,7 +84,7 @@ impl Releases {
     ///
     /// # Errors
     /// The text is no version, or the version belongs to no series.
-    pub(super) fn contract_of(&self, text: &str) -> Result<&str> {
+    pub fn contract_of(&self, text: &str) -> Result<&str> {
         let instance = &self.instance;
         let parsed = version::parse(text).ok_or_else(|| {
             Error::invalid(format!("failed to parse target version for the {instance} provider"))
@@ -91,55 +95,5 @@ impl Releases {
             ))
         })?;
         Ok(&series.contract)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::repository::ReleaseSeries;
-
-    fn releases(current: &str, all: &[&str]) -> Result<Releases> {
-        let series = [(0, 9, "v1alpha4"), (1, 2, "v1beta1"), (1, 3, "v1beta2"), (2, 0, "v1beta3")];
-        let series = series.map(|(major, minor, contract)| ReleaseSeries {
-            major,
-            minor,
-            contract: contract.to_owned(),
-        });
-        let parse = |text: &str| version::parse(text).unwrap();
-        let versions = all.iter().map(|text| parse(text)).collect();
-        Releases::of("a-system/a".to_owned(), Metadata::of(series.to_vec()), parse(current), versions)
-    }
-
-    #[test]
-    fn the_newest_release_of_a_contract_is_next() {
-        let all = ["v1.2.0", "v1.2.5", "v1.3.1", "v1.3.0", "v1.3.2-rc.1", "v2.0.0"];
-        for (current, contracts, expected) in [
-            ("v1.2.0", &["v1beta1"][..], Some("v1.2.5")),
-            ("v1.2.0", &["v1beta1", "v1beta2"], Some("v1.3.1")),
-            ("v1.3.1", &["v1beta1", "v1beta2"], None),
-            ("v1.3.2-rc.1", &["v1beta3"], Some("v2.0.0")),
-        ] {
-            assert_eq!(releases(current, &all).unwrap().newest(contracts).as_deref(), expected, "{current}");
-        }
-        let found = releases("v1.2.0", &all).unwrap();
-        assert_eq!(Vec::from_iter(found.contracts()), ["v1beta1", "v1beta2", "v1beta3"]);
-        assert_eq!(found.current_contract(), "v1beta1");
-        assert_eq!(found.contract_of("v2.0.7").unwrap(), "v1beta3");
-        assert!(
-            found
-                .contract_of("v3.0.0")
-                .unwrap_err()
-                .to_string()
-                .contains("does not match any release series")
-        );
-    }
-
-    #[test]
-    fn each_version_belongs_to_a_series() {
-        let error = releases("v1.2.0", &["v1.2.0", "v3.0.0"]).unwrap_err().to_string();
-        assert!(error.contains("version v3.0.0 (one of the available versions)"), "{error}");
-        let error = releases("v1.1.0", &["v1.2.0"]).unwrap_err().to_string();
-        assert!(error.contains("version v1.1.0 (the current version)"), "{error}");
     }
 }

@@ -56,7 +56,8 @@ pub fn objects(text: &[u8]) -> Result<Vec<Value>> {
     Ok(objects)
 }
 
-fn ordinal(number: usize) -> String {
+/// Returns `1st`, `2nd` …
+pub fn ordinal(number: usize) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",
         (1, _) => "st",
@@ -65,26 +66,4 @@ fn ordinal(number: usize) -> String {
         _ => "th",
     };
     format!("{number}{ending}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ordinals() {
-        let found = [1, 2, 3, 4, 11, 12, 13, 21, 22, 101, 111].map(ordinal);
-        assert_eq!(
-            found,
-            ["1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "22nd", "101st", "111th"]
-        );
-    }
-
-    #[test]
-    fn documents() {
-        let text = b"---\na: 1\n--- # next\n\n---\nb: 2\n----\n";
-        let found: Vec<String> =
-            split(text).into_iter().map(|part| String::from_utf8(part).unwrap()).collect();
-        assert_eq!(found, ["---\na: 1\n", "\n", "b: 2\n----\n"]);
-    }
 }

@@ -1,6 +1,6 @@
 //! Reads and writes YAML as Go programs with `sigs.k8s.io/yaml` do: YAML 1.1, JSON's values, sorted keys, the same layout and errors.
 
-mod documents;
+pub mod documents;
 mod read;
 mod write;
 

@@ -101,7 +101,8 @@ fn cluster_key(namespace: &str, name: &str) -> Key {
     }
 }
 
-fn class(key: &Key, object: &Value) -> Option<Key> {
+/// Returns the ClusterClass that a Cluster names.
+pub fn class(key: &Key, object: &Value) -> Option<Key> {
     let topology = &object["spec"]["topology"];
     let (name, namespace) = match topology["classRef"]["name"].as_str() {
         Some(name) => (name, topology["classRef"]["namespace"].as_str()),
@@ -116,7 +117,7 @@ fn class(key: &Key, object: &Value) -> Option<Key> {
 }
 
 /// Returns the Clusters that an object belongs to without an owner reference: first by clusterctl's rules, then by our further rules.
-fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<Key>) {
+pub fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<Key>) {
     let beside = |name: &str| (!name.is_empty()).then(|| cluster_key(&key.namespace, name));
     if key.is(names::ADDONS_GROUP, "ClusterResourceSetBinding") {
         let name = object["spec"]["clusterName"].as_str().filter(|name| !name.is_empty());
@@ -141,7 +142,7 @@ fn clusters(key: &Key, object: &Value, ownerless: bool) -> (Option<Key>, Option<
 }
 
 /// Returns all references to other objects in `spec`.
-fn needs(spec: &Value) -> Vec<Need> {
+pub fn needs(spec: &Value) -> Vec<Need> {
     let mut found = Vec::new();
     walk("", spec, &mut found);
     found
@@ -200,79 +201,4 @@ fn core_kind(field: &str) -> Option<&'static str> {
         return Some("Secret");
     }
     field.contains("configmap").then_some("ConfigMap")
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn key(group: &str, kind: &str, name: &str) -> Key {
-        Key { group: group.into(), kind: kind.into(), namespace: "n".into(), name: name.into() }
-    }
-
-    #[test]
-    fn secrets_of_a_cluster() {
-        let cases = [
-            ("a-b-ca", json!({}), (Some("a-b"), None)),
-            ("a-kubeconfig", json!({}), (Some("a"), None)),
-            ("a-apiserver-etcd-client", json!({}), (None, Some("a"))),
-            ("other", json!({}), (None, None)),
-            ("other", json!({"labels": {"cluster.x-k8s.io/cluster-name": "a"}}), (None, Some("a"))),
-            (
-                "a-ca",
-                json!({"ownerReferences": [{"uid": "1", "kind": "Cluster", "name": "a"}]}),
-                (None, None),
-            ),
-        ];
-        for (name, metadata, (cluster, labelled)) in cases {
-            let object = json!({"metadata": metadata});
-            let ownerless = object["metadata"]["ownerReferences"].is_null();
-            let found = clusters(&key("", "Secret", name), &object, ownerless);
-            let names = (found.0.map(|key| key.name), found.1.map(|key| key.name));
-            assert_eq!(names, (cluster.map(Into::into), labelled.map(Into::into)), "{name}");
-        }
-    }
-
-    #[test]
-    fn references_by_name() {
-        let spec = json!({
-            "infrastructureRef": {"apiGroup": "infra", "kind": "T", "name": "t"},
-            "poolRef": {"apiVersion": "pools/v1", "kind": "Pool", "name": "p", "namespace": "q"},
-            "files": [{"contentFrom": {"secret": {"name": "s", "key": "k"}}}],
-            "bmc": {"credentialsName": "c"},
-            "resources": [{"kind": "ConfigMap", "name": "m"}],
-            "userData": {"name": "u"}, "preprovisioningNetworkDataName": "n",
-            "template": {"metadata": {"name": "no reference"}},
-            "name": "no reference", "kind": "",
-        });
-        let found: Vec<String> = needs(&spec)
-            .into_iter()
-            .map(|need| {
-                format!("{}/{}/{}/{}", need.group, need.kind, need.namespace.unwrap_or_default(), need.name)
-            })
-            .collect();
-        let mut sorted = found.clone();
-        sorted.sort();
-        let secrets = ["c", "n", "s", "u"].map(|name| format!("/Secret//{name}"));
-        assert_eq!(sorted[0], "/ConfigMap//m");
-        assert_eq!(sorted[1..5], secrets);
-        assert_eq!(sorted[5..], ["infra/T//t", "pools/Pool/q/p"]);
-    }
-
-    #[test]
-    fn classes() {
-        let of = |topology: Value| {
-            let cluster = key("cluster.x-k8s.io", "Cluster", "c");
-            class(&cluster, &json!({"spec": {"topology": topology}})).map(|key| key.to_string())
-        };
-        assert_eq!(of(json!({"classRef": {"name": "k"}})).as_deref(), Some("ClusterClass n/k"));
-        assert_eq!(
-            of(json!({"classRef": {"name": "k", "namespace": "m"}})).as_deref(),
-            Some("ClusterClass m/k")
-        );
-        assert_eq!(of(json!({"class": "k"})).as_deref(), Some("ClusterClass n/k"));
-        assert_eq!(of(Value::Null), None);
-    }
 }

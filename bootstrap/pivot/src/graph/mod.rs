@@ -3,7 +3,7 @@
 //! The rules are those of `clusterctl move` (source: cluster-api v1.14, `cmd/clusterctl/client/cluster/objectgraph.go`). Objects that
 //! move although those rules would leave them behind are marked [`Fate::Beyond`].
 
-mod facts;
+pub mod facts;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -62,7 +62,8 @@ pub struct Scope {
 const LABELLED: &str = "it names its Cluster by label or field";
 const GOVERNS: &str = "it has a say in how Machines that move are drained";
 const NEEDED: &str = "an object that moves names it";
-const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
+/// Why an object stays that nothing which moves owns.
+pub const UNOWNED: &str = "no Cluster, ClusterClass or ClusterResourceSet that moves owns it";
 const DELETING: &str = "it is being deleted";
 /// The source keeps objects that are in another namespace than the one that moves. The pivot of another namespace may already have
 /// copied them.
@@ -284,6 +285,3 @@ fn find(need: &Need, from: &Key, scope: &Scope, by_key: &HashMap<&Key, usize>) -
     let providers = || scope.provider_namespaces.iter().find_map(|namespace| at(namespace));
     at(&from.namespace).or_else(|| at("")).or_else(|| from.namespace.is_empty().then(providers).flatten())
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,7 +2,7 @@
 
 mod admission;
 mod existing;
-mod providers;
+pub mod providers;
 mod rights;
 
 use std::collections::{BTreeMap, BTreeSet};

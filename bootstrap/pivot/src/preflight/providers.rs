@@ -7,7 +7,7 @@ use crate::inventory::Provider;
 
 /// Returns a finding for each provider of the source that the target lacks in the same or a newer version. If a provider was installed
 /// there without clusterctl, the target has its kinds but no entry in the inventory; the pivot adds the entry.
-pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
+pub fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeSet<&str>) -> Vec<Finding> {
     let mut found = Vec::new();
     for provider in source {
         let there = target.iter().find(|other| other.is(provider));
@@ -38,7 +38,7 @@ pub(super) fn providers(source: &[Provider], target: &[Provider], kinds: &BTreeS
 }
 
 /// Parses a semantic version: its numbers, whether it is a release, and the parts of its prerelease.
-fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
+pub fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
     let text = text.trim_start_matches('v').split('+').next().unwrap_or_default();
     let (numbers, prerelease) = text.split_once('-').unwrap_or((text, ""));
     let numbers = numbers.split('.').map(|number| number.parse().unwrap_or(0)).collect();
@@ -47,38 +47,4 @@ fn version(text: &str) -> (Vec<u64>, bool, Vec<(u64, String)>) {
         Err(_) => (u64::MAX, part.to_owned()),
     });
     (numbers, prerelease.is_empty(), parts.collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::finding::Severity;
-
-    #[test]
-    fn versions_are_compared_as_versions() {
-        let order = ["v1.9.0", "v1.10.0-alpha.1", "v1.10.0-alpha.10", "v1.10.0-rc.0", "v1.10.0", "v1.10.1+x"];
-        for pair in order.windows(2) {
-            assert!(version(pair[0]) < version(pair[1]), "{pair:?}");
-        }
-    }
-
-    #[test]
-    fn providers_must_be_there_and_not_older() {
-        let provider = |name: &str, version: &str| Provider {
-            namespace: "n".into(),
-            name: name.into(),
-            kind: "CoreProvider".into(),
-            version: version.into(),
-        };
-        let source = ["a", "b", "c", "d"].map(|name| provider(name, "v1.2.0"));
-        let target = [provider("a", "v1.10.0"), provider("b", "v1.1.9")];
-        let found = providers(&source, &target, &BTreeSet::from(["d"]));
-        let found: Vec<(Severity, &str)> =
-            found.iter().map(|found| (found.severity, found.object.as_str())).collect();
-        let (error, warning) = (Severity::Error, Severity::Warning);
-        assert_eq!(
-            found,
-            [(error, "CoreProvider b"), (error, "CoreProvider c"), (warning, "CoreProvider d")]
-        );
-    }
 }

@@ -8,17 +8,17 @@
 
 pub mod folders;
 mod gather;
-mod host;
+pub mod host;
 mod kubelet;
 mod limits;
 pub mod logs;
 mod needs;
 pub mod plan;
-mod pod;
-mod probe;
+pub mod pod;
+pub mod probe;
 mod proxies;
 pub mod root_copy;
-mod services;
+pub mod services;
 pub mod volumes;
 
 pub use kubelet::{KIND, Kubelet, Options};

@@ -16,7 +16,7 @@ use workloads::address_on_host;
 /// The label of an EndpointSlice with the name of its Service.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 /// Services with an address. Beyond it, those that do not exist any more lose theirs, and their addresses are used again.
-const SERVICES: usize = 32_000;
+pub const SERVICES: usize = 32_000;
 
 /// Returns where the Pod with such a UID listens for this port, if it uses the network of this machine.
 pub(crate) type OnHost = Box<dyn Fn(&dyn Fn(&str) -> bool, u16) -> Option<SocketAddr> + Send + Sync>;
@@ -29,8 +29,9 @@ pub(crate) struct Services {
     addresses: Mutex<Addresses>,
 }
 
+/// The addresses of Services.
 #[derive(Default)]
-struct Addresses {
+pub struct Addresses {
     names: BTreeMap<Ipv4Addr, NamespacedName>,
     of: BTreeMap<NamespacedName, Ipv4Addr>,
 }
@@ -92,7 +93,11 @@ impl pod_network::Services for Services {
 
 impl Addresses {
     /// Returns the address of a Service; `None` if all are taken.
-    fn of(&mut self, key: &NamespacedName, is_there: impl Fn(&NamespacedName) -> bool) -> Option<Ipv4Addr> {
+    pub fn of(
+        &mut self,
+        key: &NamespacedName,
+        is_there: impl Fn(&NamespacedName) -> bool,
+    ) -> Option<Ipv4Addr> {
         if let Some(address) = self.of.get(key) {
             return Some(*address);
         }
@@ -121,7 +126,7 @@ fn ready_endpoints(slice: &EndpointSlice) -> impl Iterator<Item = &Endpoint> {
 }
 
 /// Returns the addresses of the ready Pods.
-fn ready(slice: &EndpointSlice) -> impl Iterator<Item = Ipv4Addr> {
+pub fn ready(slice: &EndpointSlice) -> impl Iterator<Item = Ipv4Addr> {
     ready_endpoints(slice).filter_map(|endpoint| endpoint.addresses.first()?.parse().ok())
 }
 
@@ -133,52 +138,7 @@ fn number(slice: &EndpointSlice, name: &str) -> Option<u16> {
 }
 
 /// Returns the first ready address with the port of this name.
-fn endpoint(slice: &EndpointSlice, name: &str) -> Option<SocketAddr> {
+pub fn endpoint(slice: &EndpointSlice, name: &str) -> Option<SocketAddr> {
     let port = number(slice, name)?;
     Some(SocketAddr::new(IpAddr::V4(ready(slice).next()?), port))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn each_service_keeps_its_address() {
-        let mut addresses = Addresses::default();
-        let key = |name: &str| NamespacedName::new("capi-system", name);
-        let first = addresses.of(&key("first"), |_| true);
-        assert_eq!(first, Some(FIRST_SERVICE));
-        assert_ne!(addresses.of(&key("second"), |_| true), first);
-        assert_eq!(addresses.of(&key("first"), |_| true), first);
-    }
-
-    #[test]
-    fn addresses_of_services_that_are_gone_are_used_again() {
-        let mut addresses = Addresses::default();
-        let key = |number: usize| NamespacedName::new("capi-system", number.to_string());
-        let all: Vec<_> = (0..SERVICES).map(|number| addresses.of(&key(number), |_| true)).collect();
-        assert!(all.iter().all(Option::is_some));
-        assert_eq!(addresses.of(&key(SERVICES), |_| true), None);
-        let gone = key(7);
-        assert_eq!(addresses.of(&key(SERVICES), |name| *name != gone), all[7]);
-    }
-
-    #[test]
-    fn a_port_leads_to_a_ready_pod() {
-        let slice: EndpointSlice = serde_json::from_value(json!({
-            "metadata": {}, "addressType": "IPv4",
-            "endpoints": [
-                {"addresses": ["198.18.0.1"], "conditions": {"ready": false}},
-                {"addresses": ["198.18.0.2"], "conditions": {"ready": true}},
-            ],
-            "ports": [{"name": "metrics", "port": 8443}, {"name": "", "port": 9443}],
-        }))
-        .unwrap();
-        assert_eq!(endpoint(&slice, ""), Some("198.18.0.2:9443".parse().unwrap()));
-        assert_eq!(endpoint(&slice, "metrics"), Some("198.18.0.2:8443".parse().unwrap()));
-        assert_eq!(endpoint(&slice, "other"), None);
-        assert_eq!(ready(&slice).count(), 1);
-    }
 }

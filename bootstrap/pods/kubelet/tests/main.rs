@@ -3,7 +3,12 @@
 
 mod generations;
 mod groups;
+mod logs;
 mod mounts;
+mod plan;
+mod pod;
 mod pods;
+mod probe;
 mod roots;
+mod services;
 mod volumes;

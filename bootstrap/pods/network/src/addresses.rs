@@ -14,7 +14,7 @@ pub const GATEWAY: Ipv4Addr = Ipv4Addr::new(198, 19, 0, 2);
 pub(crate) const GATEWAY6: Ipv6Addr = six(GATEWAY);
 
 /// Returns the address in IPv6 of whoever has this one in IPv4.
-pub(crate) const fn six(address: Ipv4Addr) -> Ipv6Addr {
+pub const fn six(address: Ipv4Addr) -> Ipv6Addr {
     let [a, b, c, d] = address.octets();
     let [first, second, third, fourth] = SIX;
     Ipv6Addr::new(first, second, third, fourth, 0, 0, u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]))
@@ -27,11 +27,11 @@ const SIX: [u16; 4] = [0xfd5f, 0x1a7e, 0x9c03, 0];
 pub const FIRST_SERVICE: Ipv4Addr = Ipv4Addr::new(198, 19, 1, 0);
 
 /// The first and the last address of a Pod.
-const PODS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 255, 254));
+pub const PODS: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(198, 18, 0, 1), Ipv4Addr::new(198, 18, 255, 254));
 
 /// What lies behind an address that a Pod names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
     /// A Pod of this machine.
     Pod,
     /// A Service, the API server, or the gateway.
@@ -43,7 +43,7 @@ pub(crate) enum Place {
 }
 
 /// Returns what lies behind an address.
-pub(crate) fn place(address: IpAddr) -> Place {
+pub fn place(address: IpAddr) -> Place {
     let address = match address.to_canonical() {
         IpAddr::V4(address) => address,
         IpAddr::V6(address) => {
@@ -69,14 +69,14 @@ pub(crate) fn place(address: IpAddr) -> Place {
 
 /// The addresses of the Pods that are there.
 #[derive(Debug, Default)]
-pub(crate) struct Addresses {
+pub struct Addresses {
     taken: BTreeSet<Ipv4Addr>,
     last: Option<Ipv4Addr>,
 }
 
 impl Addresses {
     /// Takes an address: the wanted one if it is free, else the one that was free for the longest time. `None` if there is none.
-    pub(crate) fn take(&mut self, wanted: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
+    pub fn take(&mut self, wanted: Option<Ipv4Addr>) -> Option<Ipv4Addr> {
         let is_free = |address: &Ipv4Addr| !self.taken.contains(address);
         let in_range = |address: &Ipv4Addr| (PODS.0..=PODS.1).contains(address);
         let found = wanted.filter(|wanted| in_range(wanted) && is_free(wanted)).or_else(|| {
@@ -90,55 +90,8 @@ impl Addresses {
         Some(found)
     }
 
-    pub(crate) fn give_back(&mut self, address: Ipv4Addr) {
+    /// Returns an address, which others can have then.
+    pub fn give_back(&mut self, address: Ipv4Addr) {
         self.taken.remove(&address);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places() {
-        for (address, expected) in [
-            ("198.18.0.1", Place::Pod),
-            ("198.19.0.1", Place::Service),
-            ("10.0.0.1", Place::Outside),
-            ("169.254.169.254", Place::Outside),
-            ("198.20.0.1", Place::Outside),
-            ("2001:db8::1", Place::Outside),
-            ("127.0.0.1", Place::Forbidden),
-            ("127.8.0.1", Place::Forbidden),
-            ("0.0.0.0", Place::Forbidden),
-            ("0.1.2.3", Place::Forbidden),
-            ("224.0.0.1", Place::Forbidden),
-            ("255.255.255.255", Place::Forbidden),
-            ("::1", Place::Forbidden),
-            ("::", Place::Forbidden),
-            ("fe80::1", Place::Forbidden),
-            ("ff02::1", Place::Forbidden),
-            ("fd00::1", Place::Outside),
-            ("::ffff:127.0.0.1", Place::Forbidden),
-            ("::ffff:198.18.0.1", Place::Pod),
-        ] {
-            assert_eq!(place(address.parse().unwrap()), expected, "{address}");
-        }
-        assert_eq!(place(IpAddr::V4(FIRST_SERVICE)), Place::Service);
-        assert_eq!(place(IpAddr::V6(six(PODS.0))), Place::Forbidden);
-    }
-
-    #[test]
-    fn an_address_belongs_to_one_pod() {
-        let mut addresses = Addresses::default();
-        let [first, second] = [1, 2].map(|last| Some(Ipv4Addr::new(198, 18, 0, last)));
-        assert_eq!(addresses.take(None), first);
-        assert_eq!(addresses.take(first), second, "the wanted one is taken");
-        assert_eq!(addresses.take(Some(Ipv4Addr::LOCALHOST)), Some(Ipv4Addr::new(198, 18, 0, 3)));
-        addresses.give_back(Ipv4Addr::new(198, 18, 0, 1));
-        assert_eq!(addresses.take(None), Some(Ipv4Addr::new(198, 18, 0, 4)), "an address rests");
-        assert_eq!(addresses.take(first), first);
-        let all = (0..).map_while(|_| addresses.take(None)).count();
-        assert_eq!(all, 65_534 - 4);
     }
 }

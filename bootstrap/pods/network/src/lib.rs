@@ -8,14 +8,14 @@
 //! server's own access to Pods and Services. A [`mod@helper`] makes the namespaces. Everything is held by open files only, so it goes away with
 //! this process, however that ends.
 
-mod addresses;
+pub mod addresses;
 mod connector;
-mod dns;
-mod gateway;
+pub mod dns;
+pub mod gateway;
 pub mod helper;
 pub mod limits;
 mod networks;
-mod packet;
+pub mod packet;
 mod router;
 
 pub use addresses::{API, FIRST_SERVICE};

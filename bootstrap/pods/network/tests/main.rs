@@ -6,8 +6,12 @@
     reason = "a test ends where something is not as it must be, and says why it skips"
 )]
 
+mod addresses;
+mod dns;
+mod gateway;
 mod inside;
 mod lookup;
 mod outside;
+mod packet;
 mod pods;
 mod six;

@@ -6,7 +6,7 @@
 mod read;
 mod write;
 
-pub use read::{LogFile, Options, stream};
+pub use read::{LogFile, Options, stream, text};
 pub use write::{Log, copy};
 
 /// The largest file in bytes; it is then moved aside, and the one that was there before is removed.

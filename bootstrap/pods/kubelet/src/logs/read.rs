@@ -99,7 +99,8 @@ fn read_from(path: &Path, offset: u64, options: &Options) -> (Vec<u8>, u64) {
     (text(lines, &following), size)
 }
 
-fn text<'a>(lines: impl Iterator<Item = &'a [u8]>, options: &Options) -> Vec<u8> {
+/// Returns the lines that a client has asked for.
+pub fn text<'a>(lines: impl Iterator<Item = &'a [u8]>, options: &Options) -> Vec<u8> {
     let mut kept: VecDeque<Vec<u8>> = VecDeque::new();
     let mut is_within_line = false;
     for line in lines {
@@ -144,33 +145,5 @@ impl<'a> Line<'a> {
         let (stamp, _stream, kind, text) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let time = std::str::from_utf8(stamp).ok().and_then(parse_rfc3339);
         Some(Self { stamp, time, is_whole: kind == b"F", text })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: &[u8] =
-        b"2026-01-01T00:00:01.000000000Z stdout F one\n2026-01-01T00:00:02.000000000Z stderr P tw\n\
-        2026-01-01T00:00:02.000000000Z stderr F o\n2026-01-01T00:00:03.000000000Z stdout F \n";
-
-    #[test]
-    fn logs_as_clients_want_them() {
-        let since = parse_rfc3339("2026-01-01T00:00:02Z").unwrap();
-        for (options, expected) in [
-            (Options::default(), "one\ntwo\n\n"),
-            (Options { tail: Some(2), ..Options::default() }, "two\n\n"),
-            (Options { tail: Some(0), ..Options::default() }, ""),
-            (Options { since: Some(since), ..Options::default() }, "two\n\n"),
-            (Options { limit: Some(5), ..Options::default() }, "one\nt"),
-            (
-                Options { timestamps: true, tail: Some(2), ..Options::default() },
-                "2026-01-01T00:00:02.000000000Z two\n2026-01-01T00:00:03.000000000Z \n",
-            ),
-        ] {
-            let found = text(FILE.split_inclusive(|byte| *byte == b'\n'), &options);
-            assert_eq!(String::from_utf8(found).unwrap(), expected, "{options:?}");
-        }
     }
 }

@@ -30,28 +30,3 @@ pub fn expand(text: &str, variables: &BTreeMap<String, String>) -> String {
     out.push_str(rest);
     out
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn variables_in_text() {
-        let variables =
-            BTreeMap::from([("A".to_owned(), "1".to_owned()), ("B".to_owned(), "$(A)".to_owned())]);
-        for (text, expected) in [
-            ("plain", "plain"),
-            ("$(A)", "1"),
-            ("x$(A)y$(A)", "x1y1"),
-            ("$(B)", "$(A)"),
-            ("$(UNKNOWN)", "$(UNKNOWN)"),
-            ("$$(A)", "$(A)"),
-            ("$$$(A)", "$1"),
-            ("$A ${A} $", "$A ${A} $"),
-            ("$(A", "$(A"),
-            ("", ""),
-        ] {
-            assert_eq!(expand(text, &variables), expected, "{text}");
-        }
-    }
-}

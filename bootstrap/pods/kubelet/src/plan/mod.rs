@@ -2,7 +2,7 @@
 
 mod command;
 mod environment;
-mod expand;
+pub mod expand;
 pub mod moved_ports;
 mod paths;
 mod quantity;

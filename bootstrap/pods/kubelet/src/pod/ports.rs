@@ -15,15 +15,15 @@ use crate::plan::moved_ports::{Move, wanted};
 
 /// The ports in use, with the names of their Pods.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ports(Arc<Mutex<BTreeMap<u16, String>>>);
+pub struct Ports(Arc<Mutex<BTreeMap<u16, String>>>);
 
 /// The ports of one Pod, as long as it exists.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub struct Claim {
     all: Ports,
     own: BTreeSet<u16>,
     /// The ports of this Pod that belong to others, and those that it has instead.
-    pub(crate) moves: BTreeMap<u16, Move>,
+    pub moves: BTreeMap<u16, Move>,
 }
 
 impl Ports {
@@ -31,7 +31,7 @@ impl Ports {
     ///
     /// # Errors
     /// Another Pod has one of them. It would fail to listen there, and say so less clearly.
-    pub(crate) fn claim(&self, pod: &Pod) -> Result<Claim> {
+    pub fn claim(&self, pod: &Pod) -> Result<Claim> {
         let claim = self.claim_or_move(pod, &BTreeMap::new());
         if let Some((port, Move { other, .. })) = claim.moves.first_key_value() {
             bail!(
@@ -45,7 +45,7 @@ impl Ports {
     ///
     /// # Errors
     /// There is no free port.
-    pub(crate) async fn claim_or_find(&self, pod: &Pod, network: &dyn Network) -> Result<Claim> {
+    pub async fn claim_or_find(&self, pod: &Pod, network: &dyn Network) -> Result<Claim> {
         let mut free = BTreeMap::new();
         for port in ports(pod) {
             let is_in_use = network.listen(ADDRESS, port).await.is_err();
@@ -89,46 +89,5 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let mut taken = self.all.0.lock();
         self.own.iter().for_each(|port| drop(taken.remove(port)));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use net::RealNetwork;
-    use serde_json::json;
-
-    use super::*;
-
-    fn pod(name: &str, ports: &[u16]) -> Pod {
-        let ports: Vec<_> = ports.iter().map(|port| json!({"containerPort": port})).collect();
-        serde_json::from_value(json!({
-            "metadata": {"name": name, "namespace": "capi-system"},
-            "spec": {"containers": [{"name": "manager", "ports": ports}]},
-        }))
-        .unwrap()
-    }
-
-    #[test]
-    fn a_port_belongs_to_one_pod() {
-        let ports = Ports::default();
-        let first = ports.claim(&pod("first", &[9443, 9440, 9440])).unwrap();
-        let _other = ports.claim(&pod("other", &[8081])).unwrap();
-        let refused = ports.claim(&pod("second", &[8082, 9443])).unwrap_err().to_string();
-        assert!(refused.contains("capi-system/first") && refused.contains("9443"), "{refused}");
-        drop(first);
-        ports.claim(&pod("second", &[8082, 9443])).unwrap();
-    }
-
-    #[tokio::test]
-    async fn a_port_in_use_is_moved() {
-        let (ports, network) = (Ports::default(), RealNetwork);
-        let listener = network.listen(ADDRESS, 0).await.unwrap();
-        let used = listener.port();
-        let first = ports.claim_or_find(&pod("first", &[used]), &network).await.unwrap();
-        let moved = first.moves[&used].clone();
-        assert_eq!(moved.other, "another program of this machine");
-        assert_ne!(moved.to, used);
-        let second = ports.claim_or_find(&pod("second", &[moved.to]), &network).await.unwrap();
-        assert_eq!(second.moves[&moved.to].other, "the Pod capi-system/first");
     }
 }

@@ -46,7 +46,7 @@ pub(super) async fn check(action: &GRPCAction, target: &Target) -> Result<()> {
 }
 
 /// Returns the request for a service as gRPC has it on the wire: a flag, a length, and the message.
-pub(super) fn message(service: &str) -> Vec<u8> {
+pub fn message(service: &str) -> Vec<u8> {
     let mut content = Vec::new();
     if !service.is_empty() {
         content.push(0x0a);
@@ -68,7 +68,7 @@ fn varint(into: &mut Vec<u8>, mut number: usize) {
 }
 
 /// Judges an answer by its last headers and its message.
-pub(super) fn verdict(end: &HeaderMap, body: &[u8]) -> Result<()> {
+pub fn verdict(end: &HeaderMap, body: &[u8]) -> Result<()> {
     let text = |name: &str| end.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     match text("grpc-status") {
         "0" => {}

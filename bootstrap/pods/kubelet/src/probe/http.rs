@@ -56,7 +56,7 @@ async fn ask(stream: BoxStream, path: &str, headers: HeaderMap) -> Result<(u16, 
 }
 
 /// Returns the headers of a request. Those of the probe replace the usual ones; an empty one removes it.
-pub(super) fn headers(own: &[HTTPHeader], authority: &str) -> Result<HeaderMap> {
+pub fn headers(own: &[HTTPHeader], authority: &str) -> Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     for header in own {
         let name = HeaderName::from_bytes(header.name.as_bytes());
@@ -83,7 +83,7 @@ pub(super) fn headers(own: &[HTTPHeader], authority: &str) -> Result<HeaderMap> 
 }
 
 /// Returns the path of a redirect to the same host; `None` for another host.
-pub(super) fn local(location: &str, host: &str) -> Option<String> {
+pub fn local(location: &str, host: &str) -> Option<String> {
     if location.starts_with('/') && !location.starts_with("//") {
         return Some(location.to_owned());
     }

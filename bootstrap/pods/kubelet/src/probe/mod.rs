@@ -1,11 +1,9 @@
 //! Probes of containers: HTTP, HTTPS, TCP, gRPC, and commands.
 
-mod grpc;
-mod http;
+pub mod grpc;
+pub mod http;
 mod port;
 mod target;
-#[cfg(test)]
-mod tests;
 mod tls;
 
 use std::time::Duration;
@@ -25,9 +23,12 @@ const EAGER_COMMAND: Duration = Duration::from_secs(1);
 
 /// What a probe is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
+    /// Says when the program has started.
     Startup,
+    /// Says whether it must be restarted.
     Liveness,
+    /// Says whether it gets connections.
     Readiness,
 }
 

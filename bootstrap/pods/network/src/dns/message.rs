@@ -4,13 +4,14 @@ use std::net::Ipv4Addr;
 
 use crate::packet::word;
 
-const HEADER: usize = 12;
+/// The length of a header.
+pub const HEADER: usize = 12;
 /// The longest part of a name.
 const LABEL: usize = 63;
 /// The longest name.
 const NAME: usize = 255;
 /// The type of addresses of IPv4.
-const A: u16 = 1;
+pub const A: u16 = 1;
 /// The class of the internet.
 const INTERNET: u16 = 1;
 /// How long an answer may be kept, in seconds: Services come and go.
@@ -22,17 +23,17 @@ const NO_SUCH_NAME: u8 = 3;
 
 /// The question of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
+pub struct Question {
     /// The name, with dots and without the last one.
-    pub(crate) name: String,
+    pub name: String,
     is_address: bool,
     /// Where the question ends.
-    end: usize,
+    pub end: usize,
 }
 
 impl Question {
     /// Reads a message with one question. Returns `None` for any other message.
-    pub(crate) fn read(message: &[u8]) -> Option<Self> {
+    pub fn read(message: &[u8]) -> Option<Self> {
         let is_query = message.get(2)? & 0xf8 == 0;
         if !is_query || word(message, 4)? != 1 {
             return None;
@@ -62,7 +63,7 @@ impl Question {
 }
 
 /// Returns the answer with these addresses. Without any, the name does not exist.
-pub(crate) fn answer(message: &[u8], question: &Question, addresses: &[Ipv4Addr]) -> Vec<u8> {
+pub fn answer(message: &[u8], question: &Question, addresses: &[Ipv4Addr]) -> Vec<u8> {
     let code = if addresses.is_empty() { NO_SUCH_NAME } else { 0 };
     let addresses = if question.is_address { addresses } else { &[] };
     let mut answer = head(message, question, code, addresses.len());
@@ -80,7 +81,7 @@ pub(crate) fn answer(message: &[u8], question: &Question, addresses: &[Ipv4Addr]
 }
 
 /// Returns the answer that nobody knows.
-pub(crate) fn failed(message: &[u8], question: &Question) -> Vec<u8> {
+pub fn failed(message: &[u8], question: &Question) -> Vec<u8> {
     head(message, question, SERVER_FAILURE, 0)
 }
 
@@ -94,82 +95,4 @@ fn head(message: &[u8], question: &Question, code: u8, answers: usize) -> Vec<u8
     // The additional records of the question are not repeated.
     head[8..HEADER].fill(0);
     head
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn query(name: &str, kind: u16) -> Vec<u8> {
-        let mut message = vec![0xab, 0xcd, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1];
-        for label in name.split('.') {
-            message.push(u8::try_from(label.len()).unwrap());
-            message.extend_from_slice(label.as_bytes());
-        }
-        message.push(0);
-        message.extend_from_slice(&kind.to_be_bytes());
-        message.extend_from_slice(&[0, 1]);
-        // An additional record, as most clients send one.
-        message.extend_from_slice(&[0, 0, 41, 2, 0, 0, 0, 0, 0, 0, 0]);
-        message
-    }
-
-    #[test]
-    fn an_address_is_answered() {
-        let message = query("hook.capi.svc", A);
-        let question = Question::read(&message).unwrap();
-        assert_eq!(question.name, "hook.capi.svc");
-        let found = answer(&message, &question, &[Ipv4Addr::new(198, 19, 1, 0)]);
-        assert_eq!(found[..12], [0xab, 0xcd, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
-        assert_eq!(found[12..question.end], message[12..question.end]);
-        assert_eq!(found[question.end..], [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 5, 0, 4, 198, 19, 1, 0]);
-    }
-
-    #[test]
-    fn a_question_without_its_class_is_none() {
-        for kind in [A, 28] {
-            let mut message = query("hook", kind);
-            message.truncate(HEADER + 6 + 2);
-            assert_eq!(Question::read(&message), None);
-        }
-    }
-
-    #[test]
-    fn what_is_not_there_is_said_so() {
-        let message = query("hook.capi.svc", 28);
-        let question = Question::read(&message).unwrap();
-        let found = answer(&message, &question, &[Ipv4Addr::LOCALHOST]);
-        assert_eq!((found[3], found.len()), (0x80, question.end), "no address of IPv6, but the name exists");
-        assert_eq!(answer(&message, &question, &[])[3], 0x83);
-        assert_eq!(failed(&message, &question)[3], 0x82);
-    }
-
-    #[test]
-    fn what_is_no_question() {
-        let good = query("a.svc", A);
-        for (at, value, what) in
-            [(2, 0x81, "an answer"), (5, 2, "two questions"), (12, 0xc0, "a pointer"), (2, 0x28, "an update")]
-        {
-            let mut message = good.clone();
-            message[at] = value;
-            assert_eq!(Question::read(&message), None, "{what}");
-        }
-        assert_eq!(Question::read(&good[..20]), None);
-        let long = query(&["a"; 130].join("."), A);
-        assert_eq!(Question::read(&long), None, "a long name");
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_read(mut bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            if bytes.len() > 6 {
-                (bytes[2], bytes[4], bytes[5]) = (1, 0, 1);
-            }
-            if let Some(question) = Question::read(&bytes) {
-                answer(&bytes, &question, &[Ipv4Addr::LOCALHOST]);
-            }
-        }
-    }
 }

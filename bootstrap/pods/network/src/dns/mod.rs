@@ -1,7 +1,7 @@
 //! Questions about names, which the gateway answers: those about Services itself, all others by the name servers of this machine.
 
 mod forward;
-mod message;
+pub mod message;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -16,15 +16,20 @@ const CLUSTER_DOMAIN: &str = "cluster.local";
 
 /// A name of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+pub enum Named {
     /// A Service.
-    Service { namespace: String, name: String },
+    Service {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
     /// Nothing that exists here.
     Nothing,
 }
 
 /// Reads a name like `name.namespace.svc`, with or without `cluster.local`; `None` if the cluster does not have such names.
-pub(crate) fn service(name: &str) -> Option<Named> {
+pub fn service(name: &str) -> Option<Named> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let own = name.strip_suffix(CLUSTER_DOMAIN).and_then(|rest| rest.strip_suffix('.'));
     let Some(rest) = own.unwrap_or(&name).strip_suffix(".svc") else {
@@ -39,14 +44,14 @@ pub(crate) fn service(name: &str) -> Option<Named> {
 }
 
 /// Returns the name servers of a `resolv.conf`.
-pub(crate) fn name_servers(resolv_conf: &Path) -> Vec<SocketAddr> {
+pub fn name_servers(resolv_conf: &Path) -> Vec<SocketAddr> {
     let text = std::fs::read_to_string(resolv_conf).unwrap_or_default();
     let named = words(&text, "nameserver").filter_map(|mut words| words.next()?.parse::<IpAddr>().ok());
     named.map(|address| SocketAddr::new(address, PORT)).collect()
 }
 
 /// Returns the `resolv.conf` of a Pod in this namespace, beside the list of this machine, whose domains are searched last.
-pub(crate) fn resolv_conf(namespace: &str, gateway: Ipv4Addr, of_machine: &Path) -> String {
+pub fn resolv_conf(namespace: &str, gateway: Ipv4Addr, of_machine: &Path) -> String {
     let text = std::fs::read_to_string(of_machine).unwrap_or_default();
     let mut search = vec![
         format!("{namespace}.svc.{CLUSTER_DOMAIN}"),
@@ -65,45 +70,4 @@ fn words<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = std::str::Spli
         let mut words = line.split_whitespace();
         (words.next()? == key).then_some(words)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_services() {
-        let named = |name: &str, namespace: &str| {
-            Some(Named::Service { namespace: namespace.to_owned(), name: name.to_owned() })
-        };
-        for (name, expected) in [
-            ("hook.capi-system.svc", named("hook", "capi-system")),
-            ("Hook.capi-system.SVC.cluster.local.", named("hook", "capi-system")),
-            ("hook.capi-system.svc.capi-system.svc.cluster.local", Some(Named::Nothing)),
-            ("example.org.cluster.local", Some(Named::Nothing)),
-            ("cluster.local", Some(Named::Nothing)),
-            (".x.svc", Some(Named::Nothing)),
-            ("x.svc", Some(Named::Nothing)),
-            ("example.org", None),
-            ("notcluster.local", None),
-            ("", None),
-        ] {
-            assert_eq!(service(name), expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn files_of_this_machine() {
-        let path = std::env::temp_dir().join(format!("resolv-{}", std::process::id()));
-        let text = "# a comment\nnameserver 127.0.0.53\nnameserver\t2001:db8::1\nnameserver nonsense\nsearch example.org lab\n";
-        std::fs::write(&path, text).unwrap();
-        let servers = name_servers(&path);
-        let own = resolv_conf("capi-system", Ipv4Addr::new(198, 19, 0, 2), &path);
-        std::fs::remove_file(&path).unwrap();
-        assert_eq!(servers, ["127.0.0.53:53".parse().unwrap(), "[2001:db8::1]:53".parse().unwrap()]);
-        let expected = "nameserver 198.19.0.2\n\
-            search capi-system.svc.cluster.local svc.cluster.local cluster.local example.org lab\noptions ndots:5\n";
-        assert_eq!(own, expected);
-        assert!(name_servers(&path).is_empty());
-    }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 /// The number of a connection, used as its port between the gateway and the listener.
-pub(crate) type Number = u16;
+pub type Number = u16;
 
 /// What became of a connection. `U` is the connection to the destination, and `T` a time.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) enum State<U, T> {
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Flow<U, T> {
+pub struct Flow<U, T> {
     /// The Pod's side.
     pub(crate) client: SocketAddr,
     /// The destination.
@@ -34,7 +34,7 @@ pub(crate) struct Flow<U, T> {
 
 /// All connections.
 #[derive(Debug)]
-pub(crate) struct Flows<U, T> {
+pub struct Flows<U, T> {
     numbers: HashMap<(SocketAddr, SocketAddr), Number>,
     flows: HashMap<Number, Flow<U, T>>,
     last: Number,
@@ -42,7 +42,8 @@ pub(crate) struct Flows<U, T> {
 }
 
 impl<U, T: Copy + PartialOrd> Flows<U, T> {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Returns no connections, which never become more than `limit`.
+    pub fn new(limit: usize) -> Self {
         Self { numbers: HashMap::new(), flows: HashMap::new(), last: 0, limit }
     }
 
@@ -51,16 +52,17 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
     }
 
     /// Returns the number of the connection between these two.
-    pub(crate) fn number(&self, client: SocketAddr, server: SocketAddr) -> Option<Number> {
+    pub fn number(&self, client: SocketAddr, server: SocketAddr) -> Option<Number> {
         self.numbers.get(&(client, server)).copied()
     }
 
-    pub(crate) fn get(&self, number: Number) -> Option<&Flow<U, T>> {
+    /// Returns a connection.
+    pub fn get(&self, number: Number) -> Option<&Flow<U, T>> {
         self.flows.get(&number)
     }
 
     /// Adds a connection; `None` if there are too many. One that has ended makes room.
-    pub(crate) fn add(&mut self, client: SocketAddr, server: SocketAddr, syn: Vec<u8>) -> Option<Number> {
+    pub fn add(&mut self, client: SocketAddr, server: SocketAddr, syn: Vec<u8>) -> Option<Number> {
         if self.flows.len() >= self.limit {
             let ended = self.flows.iter().filter_map(|(number, flow)| match flow.state {
                 State::Ended(since) => Some((*number, since)),
@@ -77,14 +79,15 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
         Some(number)
     }
 
-    pub(crate) fn remove(&mut self, number: Number) -> Option<Flow<U, T>> {
+    /// Forgets a connection, and returns it.
+    pub fn remove(&mut self, number: Number) -> Option<Flow<U, T>> {
         let flow = self.flows.remove(&number)?;
         self.numbers.remove(&(flow.client, flow.server));
         Some(flow)
     }
 
     /// Offers the connection to the destination to the Pod, and returns the packet that began it. `None` if nobody waits for it.
-    pub(crate) fn offer(&mut self, number: Number, upstream: U, now: T) -> Option<Vec<u8>> {
+    pub fn offer(&mut self, number: Number, upstream: U, now: T) -> Option<Vec<u8>> {
         let flow = self.flows.get_mut(&number)?;
         match std::mem::replace(&mut flow.state, State::Offered(upstream, now)) {
             State::Calling(syn) => Some(syn),
@@ -96,7 +99,7 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
     }
 
     /// Takes the connection to the destination, which the Pod has accepted.
-    pub(crate) fn accept(&mut self, number: Number) -> Option<U> {
+    pub fn accept(&mut self, number: Number) -> Option<U> {
         let flow = self.flows.get_mut(&number)?;
         match std::mem::replace(&mut flow.state, State::Open) {
             State::Offered(upstream, _) => Some(upstream),
@@ -107,14 +110,15 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
         }
     }
 
-    pub(crate) fn end(&mut self, number: Number, now: T) {
+    /// Records that a connection has ended.
+    pub fn end(&mut self, number: Number, now: T) {
         if let Some(flow) = self.flows.get_mut(&number) {
             flow.state = State::Ended(now);
         }
     }
 
     /// Forgets the connections that were offered, or have ended, before these times.
-    pub(crate) fn forget(&mut self, offered_before: T, ended_before: T) {
+    pub fn forget(&mut self, offered_before: T, ended_before: T) {
         let is_over = |flow: &Flow<U, T>| match &flow.state {
             State::Offered(_, since) => *since < offered_before,
             State::Ended(since) => *since < ended_before,
@@ -125,74 +129,5 @@ impl<U, T: Copy + PartialOrd> Flows<U, T> {
         for number in over {
             self.remove(number);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::net::Ipv4Addr;
-
-    use super::*;
-
-    fn at(port: u16) -> SocketAddr {
-        SocketAddr::new(Ipv4Addr::new(192, 0, 2, 1).into(), port)
-    }
-
-    fn flows(limit: usize) -> Flows<&'static str, u32> {
-        Flows::new(limit)
-    }
-
-    #[test]
-    fn a_connection_from_its_first_packet_to_its_last() {
-        let mut flows = flows(10);
-        let number = flows.add(at(1), at(443), vec![7]).unwrap();
-        assert_eq!((number, flows.number(at(1), at(443))), (1, Some(1)));
-        assert_eq!(flows.number(at(2), at(443)), None);
-        assert_eq!(flows.accept(number), None, "the destination has not answered");
-        assert_eq!(flows.offer(number, "upstream", 1), Some(vec![7]));
-        assert_eq!(flows.offer(number, "another", 1), None);
-        assert_eq!(flows.accept(number), Some("upstream"));
-        assert_eq!(flows.accept(number), None);
-        flows.forget(100, 100);
-        assert!(flows.get(number).is_some(), "an open connection may be silent");
-        flows.end(number, 5);
-        flows.forget(100, 5);
-        assert!(flows.get(number).is_some(), "its last packets are translated");
-        flows.forget(0, 6);
-        assert!(flows.get(number).is_none() && flows.number(at(1), at(443)).is_none());
-    }
-
-    #[test]
-    fn an_offer_that_nobody_takes_is_forgotten() {
-        let mut flows = flows(10);
-        let number = flows.add(at(1), at(443), Vec::new()).unwrap();
-        flows.offer(number, "upstream", 1);
-        flows.forget(2, 0);
-        assert!(flows.get(number).is_none());
-    }
-
-    #[test]
-    fn the_number_of_connections_is_limited() {
-        let mut flows = flows(2);
-        let first = flows.add(at(1), at(443), Vec::new()).unwrap();
-        let second = flows.add(at(2), at(443), Vec::new()).unwrap();
-        assert_eq!(flows.add(at(3), at(443), Vec::new()), None);
-        flows.end(second, 1);
-        flows.end(first, 2);
-        let third = flows.add(at(3), at(443), Vec::new()).unwrap();
-        assert!(flows.get(second).is_none(), "the one that ended first makes room");
-        assert!(flows.get(first).is_some() && flows.get(third).is_some());
-    }
-
-    #[test]
-    fn numbers_begin_again() {
-        let mut flows = flows(2);
-        let first = flows.add(at(1), at(443), Vec::new()).unwrap();
-        for port in 2..=Number::MAX {
-            let number = flows.add(at(port), at(443), Vec::new()).unwrap();
-            assert_eq!(number, port);
-            flows.remove(number);
-        }
-        assert_eq!(flows.add(at(7), at(443), Vec::new()), Some(2), "{first} is in use");
     }
 }

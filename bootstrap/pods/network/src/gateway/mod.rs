@@ -2,7 +2,7 @@
 //! as they are. [`flows`] is the table of TCP connections, `tcp` and `udp` act by it.
 
 mod device;
-mod flows;
+pub mod flows;
 mod tcp;
 mod udp;
 

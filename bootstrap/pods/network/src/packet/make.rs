@@ -16,7 +16,7 @@ const QUOTED: usize = 8;
 
 /// Why a packet cannot be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub enum Reason {
     /// The host cannot be reached.
     Host,
     /// Nothing listens there.
@@ -26,7 +26,7 @@ pub(crate) enum Reason {
 }
 
 /// Returns the packet with a datagram; `None` if it is too long for one.
-pub(crate) fn udp(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
+pub fn udp(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Option<Vec<u8>> {
     let length = u16::try_from(UDP_HEADER + data.len()).ok()?;
     let mut datagram = Vec::with_capacity(usize::from(length));
     for word in [from.port(), to.port(), length, 0] {
@@ -43,7 +43,7 @@ pub(crate) fn udp(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Option<Vec<u
 }
 
 /// Returns the packet that ends a connection at once, as the answer to a packet of it; `None` if that one was such an end itself.
-pub(crate) fn reset(of: &Packet) -> Option<Vec<u8>> {
+pub fn reset(of: &Packet) -> Option<Vec<u8>> {
     let Content::Tcp(segment) = &of.content else { return None };
     if segment.rst {
         return None;
@@ -66,7 +66,7 @@ pub(crate) fn reset(of: &Packet) -> Option<Vec<u8>> {
 }
 
 /// Returns the gateway's answer to a packet that cannot be delivered. `bytes` is that packet.
-pub(crate) fn unreachable(of: &Packet, bytes: &[u8], reason: Reason) -> Option<Vec<u8>> {
+pub fn unreachable(of: &Packet, bytes: &[u8], reason: Reason) -> Option<Vec<u8>> {
     let is_four = of.from.is_ipv4();
     let (kind, code) = match (is_four, reason) {
         (true, Reason::Host) => (3, 1),

@@ -1,14 +1,12 @@
 //! Packets of IPv4 and IPv6, as they pass the device of a Pod: read, translated, and made. Everything here is pure.
 
-mod checksum;
+pub mod checksum;
 mod make;
-#[cfg(test)]
-mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 
-pub(crate) use make::{Reason, reset, udp, unreachable};
+pub use make::{Reason, reset, udp, unreachable};
 
 /// The number of the protocol TCP.
 const TCP: u8 = 6;
@@ -25,7 +23,8 @@ const UDP_HEADER: usize = 8;
 
 /// What a packet carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub enum Content {
+    /// A segment of TCP.
     Tcp(Segment),
     /// A datagram, and where its data is in the packet.
     Udp(Range<usize>),
@@ -33,27 +32,35 @@ pub(crate) enum Content {
 
 /// The part of a TCP header that matters to the gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) syn: bool,
-    pub(crate) ack: bool,
-    pub(crate) rst: bool,
-    pub(crate) sequence: u32,
-    pub(crate) acknowledged: u32,
+pub struct Segment {
+    /// Whether it begins a connection.
+    pub syn: bool,
+    /// Whether it acknowledges what came.
+    pub ack: bool,
+    /// Whether it ends the connection at once.
+    pub rst: bool,
+    /// The number of its first byte.
+    pub sequence: u32,
+    /// The number of the byte that is expected next.
+    pub acknowledged: u32,
 }
 
 /// A packet that was understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) from: SocketAddr,
-    pub(crate) to: SocketAddr,
+pub struct Packet {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// Whom it is for.
+    pub to: SocketAddr,
     /// Where the header of TCP or UDP begins.
-    header: usize,
-    pub(crate) content: Content,
+    pub header: usize,
+    /// What it carries.
+    pub content: Content,
 }
 
 impl Segment {
     /// Returns whether it begins a connection.
-    pub(crate) fn is_first(&self) -> bool {
+    pub fn is_first(&self) -> bool {
         self.syn && !self.ack && !self.rst
     }
 }
@@ -100,7 +107,7 @@ fn head6(bytes: &[u8]) -> Option<Head> {
 }
 
 /// Reads a packet of TCP or UDP. `None` for anything else: other versions and protocols, fragments, and what is damaged.
-pub(crate) fn read(bytes: &[u8]) -> Option<Packet> {
+pub fn read(bytes: &[u8]) -> Option<Packet> {
     let Head { from, to, protocol, header, length } = match bytes.first()? >> 4 {
         4 => head(bytes)?,
         6 => head6(bytes)?,
@@ -141,7 +148,7 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Packet> {
 }
 
 /// Gives a TCP packet, of which `packet` was read, other addresses of the same version of IP.
-pub(crate) fn translate(bytes: &mut [u8], packet: &Packet, from: SocketAddr, to: SocketAddr) {
+pub fn translate(bytes: &mut [u8], packet: &Packet, from: SocketAddr, to: SocketAddr) {
     let header = packet.header;
     let of_tcp = header + 16;
     let is_four = packet.to.is_ipv4();

@@ -1,6 +1,16 @@
+//! Tests of `pod_network::packet`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use pod_network::packet::{
+    Content, Packet, Reason, Segment, checksum, read, reset, translate, udp, unreachable,
+};
 use proptest::prelude::*;
 
-use super::*;
+/// The lengths of the headers, and the number of TCP.
+const IP_HEADER: usize = 20;
+const IP6_HEADER: usize = 40;
+const TCP: u8 = 6;
 
 const POD: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 const SERVER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 7);
@@ -107,7 +117,7 @@ fn a_host_is_unreachable() {
 #[test]
 fn version_six_has_the_same() {
     let (pod, server) =
-        (at(crate::addresses::six(POD), 4000), at(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 443));
+        (at(pod_network::addresses::six(POD), 4000), at(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), 443));
     let bytes = udp(pod, server, b"question").unwrap();
     let packet = read(&bytes).unwrap();
     assert!(is_intact(&bytes));

@@ -1,9 +1,12 @@
 //! Tests with tables of small graphs.
 
-use serde_json::{Value, json};
+mod facts;
 
-use super::*;
-use crate::kinds::Kind;
+use pivot::graph::{Facts, Fate, Graph, Node, Scope, UNOWNED};
+use pivot::kinds::Kind;
+use pivot::names;
+use pivot::object::Key;
+use serde_json::{Value, json};
 
 fn kind(group: &str, kind: &str) -> Kind {
     let root = ["Cluster", "ClusterClass", "ClusterResourceSet", "GlobalIdentity"].contains(&kind);

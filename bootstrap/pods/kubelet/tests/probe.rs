@@ -2,8 +2,7 @@
 
 use hyper::header::HeaderMap;
 use k8s_openapi::api::core::v1::HTTPHeader;
-
-use super::{grpc, http};
+use kubelet::probe::{grpc, http};
 
 #[test]
 fn headers_of_a_probe_replace_the_usual_ones() {

@@ -1,0 +1,3 @@
+//! Tests of `clusterctl::install`.
+
+mod companions;

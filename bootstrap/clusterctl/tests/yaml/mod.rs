@@ -1,0 +1,3 @@
+//! Tests of `clusterctl::yaml`.
+
+mod documents;

@@ -1,0 +1,3 @@
+//! Tests of `pivot::preflight`.
+
+mod providers;

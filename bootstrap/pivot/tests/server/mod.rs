@@ -1,0 +1,3 @@
+//! Tests of `pivot::server`.
+
+mod lists;

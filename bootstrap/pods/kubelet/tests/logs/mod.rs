@@ -1,0 +1,3 @@
+//! Tests of `kubelet::logs`.
+
+mod read;

@@ -1,0 +1,5 @@
+//! Tests of `kubelet::plan`.
+
+mod command;
+mod expand;
+mod moved_ports;

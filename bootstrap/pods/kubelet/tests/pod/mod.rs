@@ -1,0 +1,7 @@
+//! Tests of `kubelet::pod`.
+
+mod image;
+mod plan;
+mod ports;
+mod program;
+mod stop;

@@ -1,0 +1,3 @@
+//! Tests of `pod_network::gateway`.
+
+mod flows;
