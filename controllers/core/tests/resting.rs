@@ -145,8 +145,8 @@ fn clusters() {
             cluster,
         };
         let plan = cluster::plan(&observed);
-        assert!(plan.errors.is_empty() && plan.external.is_empty() && plan.events.is_empty(), "{plan:?}");
-        check(&snapshot, &observed.cluster.metadata.name, observed.cluster.as_ref(), &plan.cluster);
+        assert!(plan.errors.is_empty() && plan.steps.is_empty(), "{plan:?}");
+        check(&snapshot, &observed.cluster.metadata.name, observed.cluster.as_ref(), &plan.wanted);
     }
 }
 

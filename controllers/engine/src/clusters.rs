@@ -71,6 +71,11 @@ impl Workload {
         self.caches.objects(&())
     }
 
+    /// Returns the handle on a kind, known when the program is compiled or not.
+    pub(crate) fn objects_of<K: Kind>(&self, kind: &K::DynamicType) -> Objects<K> {
+        self.caches.objects(kind)
+    }
+
     /// Returns the handle on the objects of a kind in `scope`; the first call with this scope starts its cache.
     pub fn objects_in<K: Kind<DynamicType = ()>>(&self, scope: &Scope) -> Objects<K> {
         self.caches.objects_in(&(), scope)

@@ -2,7 +2,7 @@
 //! finalizers, failures, and the write of the object itself.
 //!
 //! Each kind has a folder with these files: `observe` reads the state that the rules depend on, `plan` contains the rules and is pure,
-//! `apply` performs the plan, and `status` computes conditions and counters.
+//! `apply` performs the plan, unless it is a list of steps ([`crate::steps`]), and `status` computes conditions and counters.
 
 use std::collections::BTreeMap;
 use std::future::Future;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::steps::{Event, Named, perform};
-use engine::{Action, Applied, Error, Manager, Plan, Result, Settings, Step, Steps, Stepwise, Tools};
+use engine::{
+    Action, Applied, Error, Manager, NamespacedName, Plan, Result, Settings, Step, Steps, Stepwise, Tools,
+};
 use http::{Method, Response};
 use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -74,7 +76,7 @@ async fn outcome(steps: Steps) -> (Vec<String>, Vec<String>, Manager) {
     let manager = manager(&requests);
     let (recorder, applied) = (manager.recorder("test"), Applied::default());
     let plan = Plan { steps, ..Plan::of(object("own").as_ref().clone()) };
-    let outcome = Tools::new("test", &manager, &recorder, &applied).perform(plan).await;
+    let outcome = Tools::new("test", &manager).events(&recorder).applied(&applied).perform(plan).await;
     tokio::time::sleep(Duration::from_millis(1)).await;
     let got = requests.lock().clone();
     (outcome.errors.iter().map(ToString::to_string).collect(), got, manager)
@@ -89,6 +91,7 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
     steps.push(delete("changed").named("first"));
     steps.push(delete("skipped").needs("first"));
     steps.push(delete("d").needs("unknown"));
+    steps.push(delete("e").in_cluster(NamespacedName::new("default", "not-connected")));
     let expected = [
         "delete ConfigMap default/a",
         "delete ConfigMap default/refused",
@@ -98,6 +101,7 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
         "delete ConfigMap default/changed",
         "delete ConfigMap default/skipped",
         "delete ConfigMap default/d",
+        "delete ConfigMap default/e",
     ];
     assert_eq!(steps.texts(), expected);
     let (errors, got, manager) = outcome(steps).await;
@@ -109,7 +113,7 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
     );
     let counts = ["changed", "unchanged", "failed", "skipped"]
         .map(|outcome| manager.metrics().steps("test", "delete", outcome));
-    assert_eq!(counts, [4, 0, 2, 2]);
+    assert_eq!(counts, [4, 0, 2, 3]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,14 +163,14 @@ impl Named for Wait {
     }
 }
 
-struct Waiting(Manager, engine::events::Recorder, Applied);
+struct Waiting(Manager);
 
 impl Stepwise for Waiting {
     type Observed = &'static str;
     type Step = Wait;
 
     fn tools(&self) -> Tools<'_> {
-        Tools::new("waiting", &self.0, &self.1, &self.2)
+        Tools::new("waiting", &self.0)
     }
 
     async fn perform(&self, observed: &&'static str, Wait(seconds): &Wait) -> Result<Action> {
@@ -178,7 +182,7 @@ impl Stepwise for Waiting {
 #[tokio::test(start_paused = true)]
 async fn a_step_of_a_kind_is_performed_by_its_controller() {
     let manager = manager(&Requests::default());
-    let waiting = Waiting(manager.clone(), manager.recorder("test"), Applied::default());
+    let waiting = Waiting(manager.clone());
     let mut plan = Plan::of(object("own").as_ref().clone());
     plan.errors.push("from the rules".to_owned());
     plan.action = Action::requeue_after(Duration::from_secs(5));

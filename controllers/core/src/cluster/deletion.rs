@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use engine::object::{annotation, is_deleting, uid};
-use engine::{ExternalObject, Kind, owners};
-use schemas::cluster::{Machine, MachineDeployment, MachinePool, MachineSet};
+use engine::{Kind, Steps, owners};
 
 use super::grace;
+use super::kubeconfig::MakeKubeconfig;
 use super::observe::Observed;
-use super::plan::Plan;
+use super::plan::{Plan, Step};
 use crate::change::Reference;
 use engine::messages;
 
@@ -18,26 +18,13 @@ const OK_TO_DELETE: &str = "runtime.cluster.x-k8s.io/ok-to-delete";
 /// The maximum number of names of a kind in a message.
 const LISTED: usize = 5;
 
-/// The objects to delete.
-#[derive(Debug, Default)]
-pub struct Deletions {
-    /// MachineDeployments.
-    pub deployments: Vec<Arc<MachineDeployment>>,
-    /// MachineSets.
-    pub sets: Vec<Arc<MachineSet>>,
-    /// MachinePools.
-    pub pools: Vec<Arc<MachinePool>>,
-    /// Machines.
-    pub machines: Vec<Arc<Machine>>,
-    /// The control plane or infrastructure object.
-    pub external: Vec<ExternalObject>,
-}
-
 /// The progress of the deletion.
 #[derive(Debug)]
-pub enum Step {
+pub enum Stage {
     /// The Cluster is not being deleted.
     NotDeleting,
+    /// Nothing is deleted before it is written that the grace period ends; holds the message of the `Deleting` condition.
+    GracePeriodEnds(String),
     /// The deletion waits; holds reason and message of the `Deleting` condition.
     Waiting(&'static str, String),
     /// All objects of the Cluster are deleted.
@@ -45,27 +32,27 @@ pub enum Step {
 }
 
 /// Plans the next step. Each wait ends with the deletion event of an object.
-pub fn plan(plan: &mut Plan, observed: &Observed) -> Step {
-    if let Some(step) = grace::plan(plan, observed) {
-        return step;
+pub fn plan(plan: &mut Plan, observed: &Observed) -> Stage {
+    if let Some(stage) = grace::plan(plan, observed) {
+        return stage;
     }
     if waits_for_hook(observed) {
-        return Step::Waiting(
+        return Stage::Waiting(
             "WaitingForBeforeDeleteHook",
             "Waiting for BeforeClusterDelete hook".to_owned(),
         );
     }
-    delete_children(plan, observed);
+    delete_children(&mut plan.steps, observed);
     if let Some(message) = workers(observed) {
-        return Step::Waiting("WaitingForWorkersDeletion", message);
+        return Stage::Waiting("WaitingForWorkersDeletion", message);
     }
-    if let Some(message) = external(plan, &observed.control_plane) {
-        return Step::Waiting("WaitingForControlPlaneDeletion", message);
+    if let Some(message) = external(&mut plan.steps, &observed.control_plane) {
+        return Stage::Waiting("WaitingForControlPlaneDeletion", message);
     }
-    if let Some(message) = external(plan, &observed.infrastructure) {
-        return Step::Waiting("WaitingForInfrastructureDeletion", message);
+    if let Some(message) = external(&mut plan.steps, &observed.infrastructure) {
+        return Stage::Waiting("WaitingForInfrastructureDeletion", message);
     }
-    Step::Completed
+    Stage::Completed
 }
 
 /// Returns whether runtime extensions are still to be asked. The controller of topologies asks them, and then sets an annotation.
@@ -79,19 +66,19 @@ fn waits_for_hook(observed: &Observed) -> bool {
 
 /// Deletes the children that the Cluster itself owns; their owner references lead to the deletion of the
 /// rest.
-fn delete_children(plan: &mut Plan, observed: &Observed) {
-    fn direct<K: Kind>(children: &[Arc<K>], cluster: &str) -> Vec<Arc<K>> {
+fn delete_children(steps: &mut Steps<MakeKubeconfig>, observed: &Observed) {
+    fn direct<K: Kind<DynamicType = ()> + PartialEq>(children: &[Arc<K>], cluster: &str) -> Vec<Step> {
         let is_direct =
             |child: &&Arc<K>| owners::is_owned_by(child.as_ref(), cluster) && !is_deleting(child.as_ref());
-        children.iter().filter(is_direct).cloned().collect()
+        children.iter().filter(is_direct).map(Step::delete).collect()
     }
     let cluster = uid(observed.cluster.as_ref());
-    plan.delete.deployments = direct(&observed.deployments, cluster);
-    plan.delete.sets = direct(&observed.sets, cluster);
-    plan.delete.pools = direct(&observed.pools, cluster);
-    plan.delete.machines = direct(&observed.worker_machines, cluster);
+    steps.extend(direct(&observed.deployments, cluster));
+    steps.extend(direct(&observed.sets, cluster));
+    steps.extend(direct(&observed.pools, cluster));
+    steps.extend(direct(&observed.worker_machines, cluster));
     if matches!(observed.control_plane, Reference::None) {
-        plan.delete.machines.extend(direct(&observed.control_plane_machines, cluster));
+        steps.extend(direct(&observed.control_plane_machines, cluster));
     }
 }
 
@@ -114,13 +101,13 @@ fn line<K: Kind>(title: &str, objects: &[Arc<K>]) -> Option<String> {
     (!names.is_empty()).then(|| format!("* {title}: {}", messages::names(&names, LISTED)))
 }
 
-fn external(plan: &mut Plan, reference: &Reference) -> Option<String> {
+fn external(steps: &mut Steps<MakeKubeconfig>, reference: &Reference) -> Option<String> {
     match reference {
         Reference::None | Reference::NotFound => None,
         Reference::Failed(_) => Some(messages::INTERNAL_ERROR.to_owned()),
         Reference::Found(object) => {
             if !is_deleting(object.object.as_ref()) {
-                plan.delete.external.push(object.clone());
+                steps.push(Step::delete(object));
             }
             Some(format!("Waiting for {} to be deleted", object.resource.kind))
         }

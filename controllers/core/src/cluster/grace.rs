@@ -13,21 +13,20 @@ use machinery::clock::rfc3339;
 use schemas::HasConditions;
 use schemas::deletion_grace::ANNOTATION;
 
-use super::deletion::Step;
+use super::deletion::Stage;
 use super::observe::Observed;
-use super::plan::Plan;
+use super::plan::{Plan, Step};
 use crate::change::Reference;
 
-/// Returns the step of a deletion that can still be undone; `None` if the Cluster's objects can be deleted.
-pub(super) fn plan(plan: &mut Plan, observed: &Observed) -> Option<Step> {
+/// Returns the stage of a deletion that can still be undone; `None` if the Cluster's objects can be deleted.
+pub(super) fn plan(plan: &mut Plan, observed: &Observed) -> Option<Stage> {
     let end = deletion_grace::end(&observed.cluster)?;
     let passed = end.as_ref().is_ok_and(|end| *end <= observed.now);
     let name = observed.cluster.metadata.name.clone().unwrap_or_default();
     if let Some(why) = already_deleted(observed).or(passed.then(|| "it has passed".to_owned())) {
-        plan.ends_grace_period = true;
         let message = format!("The grace period of the deletion of Cluster {name} ends: {why}");
-        plan.events.push(Event::normal("DeletionGracePeriodEnded", message));
-        return Some(Step::Waiting(deletion_grace::REASON, message_until(observed.now)));
+        plan.steps.push(Step::tell(Event::normal("DeletionGracePeriodEnded", message)));
+        return Some(Stage::GracePeriodEnds(message_until(observed.now)));
     }
     let message = match end {
         Ok(end) => {
@@ -39,9 +38,22 @@ pub(super) fn plan(plan: &mut Plan, observed: &Observed) -> Option<Step> {
         Err(why) => format!("Nothing is deleted until it is corrected or removed: {why}"),
     };
     if !is_held(observed) {
-        plan.events.push(Event::normal(deletion_grace::REASON, message.clone()));
+        plan.steps.push(Step::tell(Event::normal(deletion_grace::REASON, message.clone())));
     }
-    Some(Step::Waiting(deletion_grace::REASON, message))
+    Some(Stage::Waiting(deletion_grace::REASON, message))
+}
+
+/// Returns the plan that ends the grace period, with the events of `plan`: the annotation is removed, unless the Cluster has changed since it
+/// was read, because its deletion may have been undone. The write is a change of the Cluster, which is reconciled again for it.
+pub(super) fn end(plan: &Plan, observed: &Observed) -> Plan {
+    let mut wanted = observed.cluster.as_ref().clone();
+    if let Some(annotations) = &mut wanted.metadata.annotations {
+        annotations.remove(ANNOTATION);
+    }
+    let removal = Step::patch_unchanged(&observed.cluster, wanted);
+    let mut end = Plan::of(observed.cluster.as_ref().clone());
+    end.steps.in_order(std::iter::once(removal).chain(plan.steps.events().cloned().map(Step::tell)));
+    end
 }
 
 /// Records that a deletion was undone, which the conditions of the Cluster still show.
@@ -49,7 +61,7 @@ pub(super) fn undone(plan: &mut Plan, observed: &Observed) {
     if !is_deleting(observed.cluster.as_ref()) && is_held(observed) {
         let name = observed.cluster.metadata.name.clone().unwrap_or_default();
         let message = format!("The deletion of Cluster {name} was undone; nothing of it was deleted");
-        plan.events.push(Event::normal("DeletionUndone", message));
+        plan.steps.push(Step::tell(Event::normal("DeletionUndone", message)));
     }
 }
 

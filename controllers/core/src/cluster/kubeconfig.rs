@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, Utc};
 use engine::names::{CLUSTER_NAME, SECRET_TYPE};
-use engine::{Error, Result, owners};
+use engine::steps::Named;
+use engine::{Action, Error, NamespacedName, Result, Stepwise, Tools, owners};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,11 +12,44 @@ use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, Leaf};
 use schemas::cluster::Cluster;
 
+use super::CONTROLLER;
+use super::observe::{ClusterController, Observed};
+
+/// The step that makes the kubeconfig of the Cluster of this name.
+pub struct MakeKubeconfig(pub NamespacedName);
+
+impl Named for MakeKubeconfig {
+    fn verb(&self) -> &'static str {
+        "make kubeconfig of"
+    }
+
+    fn target(&self) -> String {
+        format!("Cluster {}", self.0)
+    }
+}
+
+impl Stepwise for ClusterController {
+    type Observed = Observed;
+    type Step = MakeKubeconfig;
+
+    fn tools(&self) -> Tools<'_> {
+        Tools::new(CONTROLLER.name, &self.manager).events(&self.recorder)
+    }
+
+    async fn perform(&self, observed: &Observed, _: &MakeKubeconfig) -> Result<Action> {
+        if let Some(authority) = &observed.authority {
+            let secret = secret(&observed.cluster, authority, observed.now, self.manager.random())?;
+            self.secrets.create_if_absent(&secret).await?;
+        }
+        Ok(Action::done())
+    }
+}
+
 /// Returns the Secret `<cluster>-kubeconfig`, owned by the Cluster.
 ///
 /// # Errors
 /// Fails if the authority's Secret holds no usable certificate and key.
-pub fn secret(cluster: &Cluster, authority: &Secret, now: DateTime<Utc>, random: &Random) -> Result<Secret> {
+fn secret(cluster: &Cluster, authority: &Secret, now: DateTime<Utc>, random: &Random) -> Result<Secret> {
     let name = cluster.metadata.name.clone().unwrap_or_default();
     let failed =
         |what: &str| Error::failed(format!("the kubeconfig of Cluster {name} can't be made: {what}"));

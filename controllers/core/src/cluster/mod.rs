@@ -1,6 +1,5 @@
 //! The Cluster controller.
 
-mod apply;
 mod counters;
 mod deletion;
 mod grace;
@@ -20,6 +19,7 @@ use engine::external::{change_key, reference_key};
 use engine::in_place::SharedUpdater;
 use engine::names::CLUSTER_NAME;
 use engine::object::label;
+use engine::steps::perform;
 use engine::{
     Change, Controller, Descriptor, Error, External, Frame, GroupKind, Kind, Manager, Membership,
     NamespacedName, Objects, Outcome, Planned, Request, Result,
@@ -173,7 +173,7 @@ impl Planned for ClusterController {
     }
 
     async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<Cluster> {
-        self.execute(observed, plan).await
+        perform(self, observed, plan).await
     }
 
     fn report(cluster: &mut Cluster, errors: &[&Error], _: DateTime<Utc>) {

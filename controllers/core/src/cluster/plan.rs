@@ -4,47 +4,32 @@ use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::names::CLUSTER_NAME;
 use engine::object::is_deleting;
 use engine::steps::Event;
-use engine::{Action, ExternalObject, owners};
+use engine::{Action, ExternalObject, NamespacedName, owners};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterInitializationStatus, ClusterStatus};
 use schemas::meta::ApiEndpoint;
 
-use super::deletion::{self, Deletions};
+use super::deletion::{self, Stage};
+use super::kubeconfig::MakeKubeconfig;
 use super::observe::Observed;
 use super::progress::{endpoint, has_endpoint, is_control_plane_initialized, is_infrastructure_provisioned};
 use super::{counters, grace, status, v1beta1};
-use crate::change::{ExternalChange, Reference};
+use crate::change::Reference;
 use crate::contract;
 
 /// The finalizer of Clusters.
 pub const FINALIZER: &str = "cluster.cluster.x-k8s.io";
-/// The changes that a Cluster needs.
-#[derive(Debug, Default)]
-pub struct Plan {
-    /// The Cluster with its wanted metadata, spec and status.
-    pub cluster: Cluster,
-    /// Changes of the infrastructure and control plane objects.
-    pub external: Vec<ExternalChange>,
-    /// The objects to delete.
-    pub delete: Deletions,
-    /// Whether the grace period of the deletion ends. Nothing else is done before that is written.
-    pub ends_grace_period: bool,
-    /// Whether to create the kubeconfig from the certificate authority.
-    pub create_kubeconfig: bool,
-    /// Events to record about the Cluster.
-    pub events: Vec<Event>,
-    /// When to reconcile again.
-    pub action: Action,
-    /// Errors that the reconcile returns.
-    pub errors: Vec<String>,
-}
+
+/// What happens to a Cluster and its objects.
+pub type Plan = engine::Plan<Cluster, MakeKubeconfig>;
+pub(super) type Step = engine::Step<MakeKubeconfig>;
 
 /// Applies all rules of a Cluster. Pure function.
 pub fn plan(observed: &Observed) -> Plan {
-    let mut plan = Plan { cluster: observed.cluster.as_ref().clone(), ..Plan::default() };
-    engine::paused::set(&mut plan.cluster, Some(&observed.cluster), observed.now);
+    let mut plan = Plan::of(observed.cluster.as_ref().clone());
+    engine::paused::set(&mut plan.wanted, Some(&observed.cluster), observed.now);
     let is_deleting = is_deleting(observed.cluster.as_ref());
     let waits = !is_deleting && waits_for_topology(&observed.cluster);
     if !waits {
@@ -52,15 +37,19 @@ pub fn plan(observed: &Observed) -> Plan {
         control_plane(&mut plan, observed);
     }
     grace::undone(&mut plan, observed);
-    let step = if is_deleting { deletion::plan(&mut plan, observed) } else { deletion::Step::NotDeleting };
-    if !is_deleting && !waits {
-        kubeconfig(&mut plan, observed);
+    let stage = if is_deleting { deletion::plan(&mut plan, observed) } else { Stage::NotDeleting };
+    if !is_deleting && !waits && needs_kubeconfig(&plan.wanted, observed) {
+        plan.steps.push(Step::own(MakeKubeconfig(NamespacedName::of(observed.cluster.as_ref()))));
     }
-    status(&mut plan, observed, &step);
-    if matches!(step, deletion::Step::Completed) {
-        engine::finalizer::remove(&mut plan.cluster, FINALIZER);
-        let name = plan.cluster.metadata.name.clone().unwrap_or_default();
-        plan.events.push(Event::normal("Deleted", format!("Cluster {name} has been deleted")));
+    status(&mut plan, observed, &stage);
+    match stage {
+        Stage::GracePeriodEnds(_) => return grace::end(&plan, observed),
+        Stage::Completed => {
+            engine::finalizer::remove(&mut plan.wanted, FINALIZER);
+            let name = plan.wanted.metadata.name.clone().unwrap_or_default();
+            plan.steps.push(Step::tell(Event::normal("Deleted", format!("Cluster {name} has been deleted"))));
+        }
+        Stage::NotDeleting | Stage::Waiting(..) => {}
     }
     plan
 }
@@ -76,12 +65,12 @@ fn initialization(status: &mut ClusterStatus) -> &mut ClusterInitializationStatu
 }
 
 fn infrastructure(plan: &mut Plan, observed: &Observed) {
-    let provisioned = has_infrastructure(&plan.cluster);
+    let provisioned = has_infrastructure(&plan.wanted);
     match &observed.infrastructure {
         // A topology is still to make the infrastructure.
-        Reference::None if is_deleting(&plan.cluster) || plan.cluster.spec.topology.is_some() => {}
+        Reference::None if is_deleting(&plan.wanted) || plan.wanted.spec.topology.is_some() => {}
         Reference::None => {
-            initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
+            initialization(plan.wanted.status.get_or_insert_default()).infrastructure_provisioned =
                 Some(true);
         }
         Reference::NotFound if provisioned && !is_deleting(observed.cluster.as_ref()) => {
@@ -91,20 +80,20 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
         Reference::NotFound => {}
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
-            plan.external.extend(owned_by_cluster(&observed.cluster, object));
-            copy_failure(&mut plan.cluster, object);
+            plan.steps.extend(owned_by_cluster(&observed.cluster, object));
+            copy_failure(&mut plan.wanted, object);
             let now = is_infrastructure_provisioned(object);
             if now && !provisioned {
-                initialization(plan.cluster.status.get_or_insert_default()).infrastructure_provisioned =
+                initialization(plan.wanted.status.get_or_insert_default()).infrastructure_provisioned =
                     Some(true);
                 let name = observed.cluster.metadata.name.clone().unwrap_or_default();
                 let message = format!("Cluster {name} InfrastructureProvisioned is now True");
-                plan.events.push(Event::normal("InfrastructureReady", message));
+                plan.steps.push(Step::tell(Event::normal("InfrastructureReady", message)));
             }
             if now || provisioned {
                 copy_endpoint(plan, object);
                 if let Some(domains) = contract::failure_domains(object) {
-                    plan.cluster.status.get_or_insert_default().failure_domains = domains;
+                    plan.wanted.status.get_or_insert_default().failure_domains = domains;
                 }
             }
         }
@@ -112,7 +101,7 @@ fn infrastructure(plan: &mut Plan, observed: &Observed) {
 }
 
 fn control_plane(plan: &mut Plan, observed: &Observed) {
-    let initialized = has_control_plane(&plan.cluster);
+    let initialized = has_control_plane(&plan.wanted);
     match &observed.control_plane {
         Reference::None => {
             let has_node = observed
@@ -120,7 +109,7 @@ fn control_plane(plan: &mut Plan, observed: &Observed) {
                 .iter()
                 .any(|machine| machine.status.as_ref().is_some_and(|status| status.node_ref.is_some()));
             if has_node && !initialized {
-                initialization(plan.cluster.status.get_or_insert_default()).control_plane_initialized =
+                initialization(plan.wanted.status.get_or_insert_default()).control_plane_initialized =
                     Some(true);
             }
         }
@@ -130,16 +119,16 @@ fn control_plane(plan: &mut Plan, observed: &Observed) {
         Reference::NotFound => {}
         Reference::Failed(error) => plan.errors.push(error.clone()),
         Reference::Found(object) => {
-            plan.external.extend(owned_by_cluster(&observed.cluster, object));
-            copy_failure(&mut plan.cluster, object);
+            plan.steps.extend(owned_by_cluster(&observed.cluster, object));
+            copy_failure(&mut plan.wanted, object);
             copy_endpoint(plan, object);
             let now = is_control_plane_initialized(object);
             if now && !initialized {
-                initialization(plan.cluster.status.get_or_insert_default()).control_plane_initialized =
+                initialization(plan.wanted.status.get_or_insert_default()).control_plane_initialized =
                     Some(true);
                 let name = observed.cluster.metadata.name.clone().unwrap_or_default();
                 let message = format!("Cluster {name} ControlPlaneInitialized is now True");
-                plan.events.push(Event::normal("ControlPlaneInitialized", message));
+                plan.steps.push(Step::tell(Event::normal("ControlPlaneInitialized", message)));
             }
         }
     }
@@ -152,12 +141,12 @@ fn missing(what: &str, reference: Option<&schemas::meta::ContractVersionedObject
 
 /// Adds the Cluster as owner of its infrastructure or control plane object. The reference is a controller
 /// reference only if a topology manages the Cluster.
-fn owned_by_cluster(cluster: &Cluster, object: &ExternalObject) -> Option<ExternalChange> {
+fn owned_by_cluster(cluster: &Cluster, object: &ExternalObject) -> Option<Step> {
     let mut wanted = object.object.as_ref().clone();
     owners::ensure(&mut wanted, owner_reference(cluster));
     let name = cluster.metadata.name.clone().unwrap_or_default();
     wanted.metadata.labels.get_or_insert_default().insert(CLUSTER_NAME.to_owned(), name);
-    (wanted.metadata != object.object.metadata).then(|| ExternalChange { read: object.clone(), wanted })
+    (wanted.metadata != object.object.metadata).then(|| Step::patch(object, wanted))
 }
 
 fn owner_reference(cluster: &Cluster) -> OwnerReference {
@@ -195,36 +184,36 @@ fn has_failed(cluster: &Cluster) -> bool {
 }
 
 fn copy_endpoint(plan: &mut Plan, object: &ExternalObject) {
-    if has_endpoint(&plan.cluster) {
+    if has_endpoint(&plan.wanted) {
         return;
     }
     if let Some((host, port)) = endpoint(object) {
-        plan.cluster.spec.control_plane_endpoint =
+        plan.wanted.spec.control_plane_endpoint =
             Some(ApiEndpoint { host: Some(host.to_owned()), port: Some(port) });
     }
 }
 
-/// Requests the kubeconfig of a Cluster without a control plane object. Other Clusters get theirs from the control plane's controller.
-fn kubeconfig(plan: &mut Plan, observed: &Observed) {
-    plan.create_kubeconfig = observed.cluster.spec.control_plane_ref.is_none()
-        && has_endpoint(&plan.cluster)
+/// Returns whether the kubeconfig is made: other Clusters than those without a control plane object get theirs from its controller.
+fn needs_kubeconfig(wanted: &Cluster, observed: &Observed) -> bool {
+    observed.cluster.spec.control_plane_ref.is_none()
+        && has_endpoint(wanted)
         && observed.authority.is_some()
-        && !observed.has_kubeconfig;
+        && !observed.has_kubeconfig
 }
 
-fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
-    let generation = plan.cluster.metadata.generation;
-    let status = plan.cluster.status.get_or_insert_default();
+fn status(plan: &mut Plan, observed: &Observed, stage: &Stage) {
+    let generation = plan.wanted.metadata.generation;
+    let status = plan.wanted.status.get_or_insert_default();
     counters::set(status, observed);
     status.observed_generation = generation;
     phase(plan);
     status::set(
-        &mut plan.cluster,
+        &mut plan.wanted,
         observed,
-        step,
+        stage,
         observed.cluster.condition_is_true("ControlPlaneInitialized"),
     );
-    v1beta1::set(&mut plan.cluster, observed);
+    v1beta1::set(&mut plan.wanted, observed);
     if let Some(delay) = status::requeue(observed) {
         plan.action = plan.action.min(Action::requeue_after(delay));
     }
@@ -232,7 +221,7 @@ fn status(plan: &mut Plan, observed: &Observed, step: &deletion::Step) {
 
 /// Sets the phase and records an event when it changes.
 fn phase(plan: &mut Plan) {
-    let cluster = &plan.cluster;
+    let cluster = &plan.wanted;
     let phase = if is_deleting(cluster) {
         "Deleting"
     } else if has_failed(cluster) {
@@ -245,9 +234,9 @@ fn phase(plan: &mut Plan) {
         "Pending"
     };
     let name = cluster.metadata.name.clone().unwrap_or_default();
-    let status = plan.cluster.status.get_or_insert_default();
+    let status = plan.wanted.status.get_or_insert_default();
     if status.phase.as_deref() != Some(phase) {
         status.phase = Some(phase.to_owned());
-        plan.events.push(Event::normal(phase, format!("Cluster {name} is {phase}")));
+        plan.steps.push(Step::tell(Event::normal(phase, format!("Cluster {name} is {phase}"))));
     }
 }

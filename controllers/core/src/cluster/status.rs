@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::ExternalObject;
 use engine::conditions::{
     self, FALSE, Fallback, Priority, Reasons, Summary, TRUE, UNKNOWN, is_false, is_true, is_unknown, word,
 };
 use engine::initialization::{has_control_plane, has_infrastructure};
 use engine::object::is_deleting;
+use engine::{ExternalObject, deletion_grace};
 use machinery::clock::rfc3339;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ConditionGate};
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
-use super::deletion::Step;
+use super::deletion::Stage;
 use super::observe::Observed;
 use super::progress::other_endpoint;
 use super::sums;
@@ -27,7 +27,7 @@ const CONNECTION_GRACE: Duration = Duration::from_secs(50);
 const NEVER_CONNECTED_FAILURES: u32 = 5;
 
 /// Sets all conditions of `cluster`. `was_initialized` is whether `ControlPlaneInitialized` was already true.
-pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initialized: bool) {
+pub fn set(cluster: &mut Cluster, observed: &Observed, stage: &Stage, was_initialized: bool) {
     let now = observed.now;
     let mut all = vec![infrastructure_ready(cluster, observed), control_plane_available(cluster, observed)];
     if !was_initialized {
@@ -35,7 +35,7 @@ pub fn set(cluster: &mut Cluster, observed: &Observed, step: &Step, was_initiali
     }
     all.extend(remote_connection(cluster, observed));
     all.extend(sums::all(observed));
-    all.push(deleting(step));
+    all.push(deleting(stage));
     for condition in all {
         conditions::set(cluster, now, condition);
     }
@@ -196,11 +196,14 @@ pub fn requeue(observed: &Observed) -> Option<Duration> {
     CONNECTION_GRACE.checked_sub(age).map(|left| left + Duration::from_millis(1))
 }
 
-fn deleting(step: &Step) -> Condition {
-    match step {
-        Step::NotDeleting => is_false("Deleting", "NotDeleting", ""),
-        Step::Waiting(reason, message) => conditions::new("Deleting", TRUE, reason, message.clone()),
-        Step::Completed => conditions::new("Deleting", TRUE, "DeletionCompleted", "Deletion completed"),
+fn deleting(stage: &Stage) -> Condition {
+    match stage {
+        Stage::NotDeleting => is_false("Deleting", "NotDeleting", ""),
+        Stage::GracePeriodEnds(message) => {
+            conditions::new("Deleting", TRUE, deletion_grace::REASON, message.clone())
+        }
+        Stage::Waiting(reason, message) => conditions::new("Deleting", TRUE, reason, message.clone()),
+        Stage::Completed => conditions::new("Deleting", TRUE, "DeletionCompleted", "Deletion completed"),
     }
 }
 

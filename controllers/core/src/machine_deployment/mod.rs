@@ -182,7 +182,8 @@ impl Planned for MachineDeploymentController {
     }
 
     async fn apply(&self, _: &Observed, plan: Plan) -> Outcome<MachineDeployment> {
-        Tools::new(CONTROLLER.name, &self.manager, &self.recorder, &self.applied).perform(plan).await
+        let tools = Tools::new(CONTROLLER.name, &self.manager);
+        tools.events(&self.recorder).applied(&self.applied).perform(plan).await
     }
 
     fn report(deployment: &mut MachineDeployment, errors: &[&Error], _: DateTime<Utc>) {

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use engine::object::is_deleting;
-use engine::{Action, time};
+use engine::{Action, Step, time};
 
 use super::nodes;
 use super::observe::Observed;
@@ -16,11 +16,8 @@ const RETRY: std::time::Duration = std::time::Duration::from_secs(20);
 pub fn plan(plan: &mut Plan, observed: &Observed) -> bool {
     let (infrastructure, bootstrap) = (&observed.infrastructure, &observed.bootstrap);
     let is_gone = |reference: &Reference| matches!(reference, Reference::None | Reference::NotFound);
-    for object in [infrastructure, bootstrap].into_iter().filter_map(Reference::found) {
-        if !is_deleting(object.object.as_ref()) {
-            plan.delete.push(object.clone());
-        }
-    }
+    let parts = [infrastructure, bootstrap].into_iter().filter_map(Reference::found);
+    plan.steps.extend(parts.filter(|part| !is_deleting(part.object.as_ref())).map(Step::delete));
     if !is_gone(infrastructure) || !is_gone(bootstrap) {
         return false;
     }
@@ -29,10 +26,11 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> bool {
         return true;
     }
     if observed.nodes.is_some() {
-        plan.delete_nodes = nodes::retired(observed, &plan.pool.spec.provider_id_list);
-        if plan.delete_nodes.is_empty() {
+        let left = nodes::deletions(observed, &plan.wanted.spec.provider_id_list);
+        if left.is_empty() {
             return true;
         }
+        plan.steps.extend(left);
     }
     // The end of the time-out is no event.
     let left = end.and_then(|end| (end - observed.now).to_std().ok());

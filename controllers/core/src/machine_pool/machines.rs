@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::conditions;
 use engine::names::{CLUSTER_NAME, POOL_NAME};
 use engine::object::is_deleting;
-use engine::{ExternalObject, owners};
+use engine::{ExternalObject, Step, owners};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::{Bootstrap, Machine, MachinePool, MachineSpec};
@@ -17,30 +17,35 @@ use super::observe::Observed;
 /// The condition of its Machines that the MachinePool sets.
 pub(super) const UP_TO_DATE: &str = "UpToDate";
 
-/// A Machine with its wanted state; `None` in place of the present state if it does not exist.
-pub(super) type Wanted = (Option<Arc<Machine>>, Machine);
+/// The field manager of the Machines.
+const FIELD_MANAGER: &str = "machinepool-controller";
 
-/// Returns the Machines whose condition `UpToDate` changes.
-pub(super) fn marks(observed: &Observed) -> Vec<(Arc<Machine>, Machine)> {
+/// Returns the changes of the condition `UpToDate`.
+pub(super) fn marks(observed: &Observed) -> Vec<Step> {
     observed.machines.iter().filter_map(|machine| mark(observed, machine)).collect()
 }
 
-/// Returns a Machine for each infrastructure object.
-pub(super) fn wanted(observed: &Observed) -> Vec<Wanted> {
+/// Returns the step that makes or changes the Machine of each infrastructure object.
+pub(super) fn applies(observed: &Observed) -> Vec<Step> {
     if is_deleting(observed.pool.as_ref()) {
         return Vec::new();
     }
-    let mut machines = Vec::new();
+    let mut steps = Vec::new();
     for part in &observed.parts {
         let name = part.object.metadata.name.as_deref();
         let current = observed.machines.iter().find(|machine| machine.metadata.name.as_deref() == name);
         // An object in deletion gets no Machine again, and a Machine in deletion keeps its state.
         let goes = current.map_or_else(|| is_deleting(part.object.as_ref()), |it| is_deleting(it.as_ref()));
-        if !goes {
-            machines.push((current.cloned(), machine(observed, part, current)));
+        if goes {
+            continue;
         }
+        let wanted = machine(observed, part, current);
+        steps.push(match current {
+            Some(current) => Step::apply(FIELD_MANAGER, current, wanted),
+            None => Step::apply_new(FIELD_MANAGER, wanted),
+        });
     }
-    machines
+    steps
 }
 
 /// Returns the Machine of an infrastructure object, which has the object's name.
@@ -95,8 +100,8 @@ fn kubelet_version(observed: &Observed, part: &ExternalObject) -> Option<String>
     Some(info.kubelet_version.clone()).filter(|version| !version.is_empty())
 }
 
-/// Returns the Machine with its condition `UpToDate`; `None` if it has it already.
-fn mark(observed: &Observed, machine: &Arc<Machine>) -> Option<(Arc<Machine>, Machine)> {
+/// Returns the change of the condition `UpToDate`; `None` if the Machine has it already.
+fn mark(observed: &Observed, machine: &Arc<Machine>) -> Option<Step> {
     let goes = is_deleting(observed.pool.as_ref()) || is_deleting(machine.as_ref());
     let condition = if goes {
         conditions::is_false(UP_TO_DATE, "NotUpToDate", "Machine is being deleted")
@@ -105,5 +110,5 @@ fn mark(observed: &Observed, machine: &Arc<Machine>) -> Option<(Arc<Machine>, Ma
     };
     let mut wanted = machine.as_ref().clone();
     conditions::set(&mut wanted, observed.now, condition);
-    (wanted != **machine).then(|| (machine.clone(), wanted))
+    (wanted != **machine).then(|| Step::patch_owned(machine, wanted, &[UP_TO_DATE]).unless_gone())
 }

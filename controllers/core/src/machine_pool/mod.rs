@@ -1,6 +1,5 @@
 //! The MachinePool controller: it brings a group of machines, which the infrastructure manages, to its Nodes.
 
-mod apply;
 mod deletion;
 mod facts;
 mod machines;
@@ -20,7 +19,7 @@ use engine::names::POOL_NAME;
 use engine::object::label;
 use engine::{
     Applied, Change, Controller, Descriptor, External, Frame, GroupKind, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned, Queue, Request, Result,
+    Objects, Outcome, Planned, Queue, Request, Result, Tools,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::api::DynamicObject;
@@ -181,8 +180,8 @@ impl Planned for PoolController {
         plan(observed)
     }
 
-    async fn apply(&self, observed: &Observed, plan: Plan) -> Outcome<MachinePool> {
-        self.execute(observed, plan).await
+    async fn apply(&self, _: &Observed, plan: Plan) -> Outcome<MachinePool> {
+        Tools::new(CONTROLLER.name, &self.manager).applied(&self.applied).perform(plan).await
     }
 
     fn observed_generation(pool: &mut MachinePool) -> Option<&mut Option<i64>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use engine::object::{is_deleting, uid};
+use engine::{NamespacedName, Step};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::MachinePool;
 use schemas::meta::ObjectReference;
@@ -15,32 +16,31 @@ use crate::nodes::{INTERRUPTIBLE, UNINITIALIZED, set_owner};
 /// Plans `status.nodeRefs`, the changes of the Nodes, and the deletion of those whose machines are gone.
 pub fn plan(plan: &mut Plan, observed: &Observed) {
     let Some(nodes) = &observed.nodes else { return };
-    let replicas = plan.pool.status.as_ref().and_then(|status| status.replicas);
+    let ids = plan.wanted.spec.provider_id_list.clone();
+    let replicas = plan.wanted.status.as_ref().and_then(|status| status.replicas);
     // The infrastructure has machines, and does not say which ones yet.
-    if is_deleting(observed.pool.as_ref())
-        || (plan.pool.spec.provider_id_list.is_empty() && replicas != Some(0))
-    {
+    if ids.is_empty() && replicas != Some(0) {
         return;
     }
-    plan.delete_nodes = retired(observed, &plan.pool.spec.provider_id_list);
-    let own = own(nodes, &plan.pool);
-    if own.is_empty() && !plan.pool.spec.provider_id_list.is_empty() {
-        return;
+    let own = own(nodes, &plan.wanted);
+    if !own.is_empty() || ids.is_empty() {
+        let references = own.iter().map(|node| ObjectReference {
+            api_version: Some("v1".to_owned()),
+            kind: Some("Node".to_owned()),
+            name: node.metadata.name.clone(),
+            uid: Some(uid(node.as_ref()).to_owned()),
+            ..ObjectReference::default()
+        });
+        plan.wanted.status.get_or_insert_default().node_refs = references.collect();
     }
-    let references = own.iter().map(|node| ObjectReference {
-        api_version: Some("v1".to_owned()),
-        kind: Some("Node".to_owned()),
-        name: node.metadata.name.clone(),
-        uid: Some(uid(node.as_ref()).to_owned()),
-        ..ObjectReference::default()
-    });
-    plan.pool.status.get_or_insert_default().node_refs = references.collect();
+    let cluster = NamespacedName::of(observed.cluster.as_ref());
     for node in own {
         let wanted = wanted(observed, &node);
         if wanted != *node {
-            plan.nodes.push((node, wanted));
+            plan.steps.push(Step::patch(&node, wanted).unless_gone().in_cluster(cluster.clone()));
         }
     }
+    plan.steps.extend(deletions(observed, &ids));
 }
 
 /// Returns the Nodes of the machines, in the order of the provider IDs.
@@ -49,8 +49,8 @@ pub(super) fn own(nodes: &[Arc<Node>], pool: &MachinePool) -> Vec<Arc<Node>> {
     ids.flat_map(|id| nodes.iter().filter(move |node| provider_id(node) == Some(id))).cloned().collect()
 }
 
-/// Returns the Nodes in `status.nodeRefs` whose provider ID is not one of `ids`.
-pub(super) fn retired(observed: &Observed, ids: &[String]) -> Vec<Arc<Node>> {
+/// Returns the deletions of the Nodes in `status.nodeRefs` whose provider ID is not one of `ids`.
+pub(super) fn deletions(observed: &Observed, ids: &[String]) -> Vec<Step> {
     let references = observed.pool.status.iter().flat_map(|status| &status.node_refs);
     let names: BTreeSet<&str> = references.filter_map(|node| node.name.as_deref()).collect();
     let is_retired = |node: &&Arc<Node>| {
@@ -58,7 +58,9 @@ pub(super) fn retired(observed: &Observed, ids: &[String]) -> Vec<Arc<Node>> {
             && provider_id(node).is_some_and(|id| !ids.iter().any(|listed| listed == id))
             && !is_deleting(node.as_ref())
     };
-    observed.nodes.iter().flatten().filter(is_retired).cloned().collect()
+    let cluster = NamespacedName::of(observed.cluster.as_ref());
+    let retired = observed.nodes.iter().flatten().filter(is_retired);
+    retired.map(|node| Step::delete(node).in_cluster(cluster.clone())).collect()
 }
 
 fn provider_id(node: &Node) -> Option<&str> {

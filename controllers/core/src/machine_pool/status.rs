@@ -15,12 +15,12 @@ use super::{machines, nodes, v1beta1};
 use engine::aggregates::count_true;
 use engine::versions;
 
-/// Sets the status of the planned MachinePool.
+/// Sets the status of the wanted MachinePool.
 pub fn set(plan: &mut Plan, observed: &Observed) {
     legacy_counters(plan, observed);
-    let generation = plan.pool.metadata.generation;
-    let replicas = plan.pool.spec.replicas;
-    let status = plan.pool.status.get_or_insert_default();
+    let generation = plan.wanted.metadata.generation;
+    let replicas = plan.wanted.spec.replicas;
+    let status = plan.wanted.status.get_or_insert_default();
     status.observed_generation = generation;
     if has_machines(observed) {
         of_machines(status, observed);
@@ -29,13 +29,13 @@ pub fn set(plan: &mut Plan, observed: &Observed) {
         status.available_replicas = status.replicas;
         status.up_to_date_replicas = replicas;
         if let Some(nodes) = &observed.nodes {
-            let own = nodes::own(nodes, &plan.pool);
+            let own = nodes::own(nodes, &plan.wanted);
             let found = versions::count(own.iter().filter_map(|node| Some((kubelet(node)?, 1))));
-            plan.pool.status.get_or_insert_default().versions = found;
+            plan.wanted.status.get_or_insert_default().versions = found;
         }
     }
-    phase(&mut plan.pool);
-    v1beta1::set(&mut plan.pool, observed.now);
+    phase(&mut plan.wanted);
+    v1beta1::set(&mut plan.wanted, observed.now);
 }
 
 /// Returns whether the infrastructure has an object for each machine.
@@ -62,8 +62,8 @@ fn kubelet(node: &Node) -> Option<&str> {
 /// Counts the Nodes that are ready, and those that have been ready for `minReadySeconds`, whose end is no event.
 fn legacy_counters(plan: &mut Plan, observed: &Observed) {
     let Some(nodes) = &observed.nodes else { return };
-    let own = nodes::own(nodes, &plan.pool);
-    let least = Duration::seconds(i64::from(plan.pool.spec.template.spec.min_ready_seconds.unwrap_or(0)));
+    let own = nodes::own(nodes, &plan.wanted);
+    let least = Duration::seconds(i64::from(plan.wanted.spec.template.spec.min_ready_seconds.unwrap_or(0)));
     let since: Vec<DateTime<Utc>> = own.iter().filter_map(ready_since).collect();
     let (available, waiting): (Vec<&DateTime<Utc>>, Vec<&DateTime<Utc>>) =
         since.iter().partition(|since| least.is_zero() || observed.now - **since >= least);
@@ -72,9 +72,9 @@ fn legacy_counters(plan: &mut Plan, observed: &Observed) {
     {
         plan.action = plan.action.min(Action::requeue_after(left));
     }
-    let replicas = plan.pool.status.as_ref().and_then(|status| status.replicas).unwrap_or(0);
+    let replicas = plan.wanted.status.as_ref().and_then(|status| status.replicas).unwrap_or(0);
     let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-    let deprecated = deprecated(&mut plan.pool);
+    let deprecated = deprecated(&mut plan.wanted);
     deprecated.ready_replicas = Some(number(since.len()));
     deprecated.available_replicas = Some(number(available.len()));
     deprecated.unavailable_replicas = Some(replicas.saturating_sub(number(available.len())).max(0));

@@ -162,7 +162,7 @@ impl Stepwise for MachineSetController {
     type Step = NewMachine;
 
     fn tools(&self) -> Tools<'_> {
-        Tools::new(CONTROLLER.name, &self.manager, &self.recorder, &self.applied)
+        Tools::new(CONTROLLER.name, &self.manager).events(&self.recorder).applied(&self.applied)
     }
 
     /// Creates the bootstrap object, the infrastructure object and the Machine; after a failure, deletes what it created.

@@ -23,9 +23,9 @@ fn said<K: HasConditions>(object: &K, type_: &str) -> String {
 fn planned(observed: ClusterObserved) -> Cluster {
     let first = cluster::plan(&observed);
     assert_eq!(first.errors, Vec::<String>::new());
-    let again = ClusterObserved { cluster: Arc::new(first.cluster.clone()), ..observed };
-    assert_eq!(cluster::plan(&again).cluster, first.cluster, "a second plan changes nothing");
-    first.cluster
+    let again = ClusterObserved { cluster: Arc::new(first.wanted.clone()), ..observed };
+    assert_eq!(cluster::plan(&again).wanted, first.wanted, "a second plan changes nothing");
+    first.wanted
 }
 
 fn planned_machine(observed: MachineObserved) -> Machine {

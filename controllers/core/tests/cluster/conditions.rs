@@ -14,7 +14,7 @@ use crate::core::machine_set::{machine, now, with};
 /// Status, reason and message of a condition of the planned Cluster.
 pub fn of(observed: &Observed, type_: &str) -> String {
     let plan = plan(observed);
-    let condition = plan.cluster.condition(type_).unwrap();
+    let condition = plan.wanted.condition(type_).unwrap();
     format!("{} {} {}", condition.status, condition.reason, condition.message).trim_end().to_owned()
 }
 
@@ -270,7 +270,7 @@ fn availability_gates_of_the_class_count_unless_the_cluster_has_its_own() {
         let observed =
             Observed { class: Some(crate::core::machine_set::parse(&class)), ..observed(&cluster) };
         let plan = plan(&observed);
-        let message = &plan.cluster.condition("Available").unwrap().message;
+        let message = &plan.wanted.condition("Available").unwrap().message;
         assert!(message.starts_with(line) && message.lines().count() == 1, "{message}");
     }
 }
@@ -285,7 +285,7 @@ fn older_clients_see_what_the_topology_reports() {
     for ((status, reason), expected) in rows {
         let conditions = json!({"/status/conditions": [condition("TopologyReconciled", status, reason)]});
         let plan = plan(&observed(&with(cluster(), conditions)));
-        let status = serde_json::to_value(plan.cluster.status.unwrap()).unwrap();
+        let status = serde_json::to_value(plan.wanted.status.unwrap()).unwrap();
         let all = status["deprecated"]["v1beta1"]["conditions"].as_array().unwrap();
         let found = all.iter().find(|condition| condition["type"] == "TopologyReconciled").unwrap();
         let found = (found["status"].as_str().unwrap(), found["severity"].clone(), found["reason"].clone());
@@ -352,7 +352,7 @@ fn conditions_for_older_clients() {
     ];
     for (cluster, infrastructure, control_plane, ready, others) in rows {
         let plan = plan(&Observed { infrastructure, control_plane, ..observed(&cluster) });
-        let conditions = plan.cluster.status.unwrap().deprecated.unwrap().v1beta1.unwrap().conditions;
+        let conditions = plan.wanted.status.unwrap().deprecated.unwrap().v1beta1.unwrap().conditions;
         let found: Vec<String> = conditions
             .iter()
             .map(|it| {

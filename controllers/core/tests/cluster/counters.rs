@@ -15,7 +15,7 @@ fn numbers(status: &Value) -> Vec<Option<i64>> {
 }
 
 fn status(observed: &Observed) -> Value {
-    serde_json::to_value(plan(observed).cluster.status.unwrap()).unwrap()
+    serde_json::to_value(plan(observed).wanted.status.unwrap()).unwrap()
 }
 
 #[test]

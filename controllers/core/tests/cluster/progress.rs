@@ -6,7 +6,9 @@ use std::sync::Arc;
 use cluster_core::Reference;
 use cluster_core::cluster::{Observed, plan};
 use engine::owners;
+use engine::steps::{Delete, Patch};
 use k8s_openapi::api::core::v1::Secret;
+use kube::api::DynamicObject;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
@@ -109,7 +111,7 @@ fn phases() {
         let changed = with(new(), changes);
         let changed = if phase == "Deleting" { with(changed, going.clone()) } else { changed };
         let plan = plan(&Observed { infrastructure, control_plane, ..observed(&changed) });
-        assert_eq!(reached(&plan.cluster), (provisioned, initialized, phase.to_owned()), "{what}");
+        assert_eq!(reached(&plan.wanted), (provisioned, initialized, phase.to_owned()), "{what}");
         assert_eq!(plan.errors.len(), errors, "{what}: {:?}", plan.errors);
     }
 }
@@ -120,21 +122,26 @@ fn what_is_copied_from_the_infrastructure() {
     let more = json!({"/spec/controlPlaneEndpoint": {"host": "h", "port": 6443}, "/status/failureDomains": domains,
         "/metadata/ownerReferences": null, "/metadata/labels": {}});
     let plan = plan(&Observed { infrastructure: object("Infra", more), ..observed(&new()) });
-    let endpoint = plan.cluster.spec.control_plane_endpoint.clone().unwrap();
+    let endpoint = plan.wanted.spec.control_plane_endpoint.clone().unwrap();
     assert_eq!((endpoint.host.as_deref(), endpoint.port), (Some("h"), Some(6443)));
-    let domains = serde_json::to_value(&plan.cluster.status.as_ref().unwrap().failure_domains).unwrap();
+    let domains = serde_json::to_value(&plan.wanted.status.as_ref().unwrap().failure_domains).unwrap();
     assert_eq!(domains, json!([{"name": "a", "controlPlane": false}, {"name": "b", "controlPlane": true}]));
-    let [change] = plan.external.as_slice() else { panic!("{:?}", plan.external) };
+    let expected = [
+        "patch Infra default/t",
+        "event InfrastructureReady",
+        "event ControlPlaneInitialized",
+        "event Provisioned",
+    ];
+    assert_eq!(plan.steps.texts(), expected);
+    let change = plan.steps.of::<Patch<DynamicObject>>().next().unwrap();
     assert!(owners::is_owned_by(&change.wanted, "plain"));
     assert_eq!(change.wanted.metadata.labels.as_ref().unwrap()["cluster.x-k8s.io/cluster-name"], "plain");
-    let reasons: Vec<&str> = plan.events.iter().map(|event| event.reason).collect();
-    assert_eq!(reasons, ["InfrastructureReady", "ControlPlaneInitialized", "Provisioned"]);
 }
 
 #[test]
 fn failures_of_providers_for_older_clients() {
     let broken = json!({"/status/failureReason": "Broken", "/status/failureMessage": "the rack burns"});
-    let first = plan(&Observed { infrastructure: object("Infra", broken), ..observed(&cluster()) }).cluster;
+    let first = plan(&Observed { infrastructure: object("Infra", broken), ..observed(&cluster()) }).wanted;
     let failure = |cluster: &Cluster| cluster.status.clone().unwrap().deprecated.unwrap().v1beta1.unwrap();
     assert_eq!(failure(&first).failure_reason.as_deref(), Some("Broken"));
     let message =
@@ -143,7 +150,7 @@ fn failures_of_providers_for_older_clients() {
     assert_eq!(first.status.as_ref().unwrap().phase.as_deref(), Some("Failed"));
     let mut again = observed(&cluster());
     again.cluster = std::sync::Arc::new(first);
-    let later = plan(&again).cluster;
+    let later = plan(&again).wanted;
     assert_eq!(failure(&later).failure_reason.as_deref(), Some("Broken"), "until somebody removes it");
 }
 
@@ -170,7 +177,7 @@ fn who_makes_the_kubeconfig() {
         if what == "no endpoint yet" {
             observed.infrastructure = object("Infra", json!({}));
         }
-        assert_eq!(plan(&observed).create_kubeconfig, expected, "{what}");
+        assert_eq!(plan(&observed).steps.own().count(), usize::from(expected), "{what}");
     }
 }
 
@@ -180,7 +187,7 @@ fn machines_initialize_a_control_plane_without_an_object() {
     let of = |machines| {
         let observed =
             Observed { control_plane: Reference::None, control_plane_machines: machines, ..observed(&alone) };
-        reached(&plan(&observed).cluster).1
+        reached(&plan(&observed).wanted).1
     };
     assert!(!of(vec![]));
     assert!(!of(vec![machine("a", json!({"/status/nodeRef": null}))]));
@@ -192,7 +199,7 @@ fn machines_initialize_a_control_plane_without_an_object() {
 fn the_deletion_of_a_cluster_without_topology_waits_for_no_hook() {
     let going = json!({"/metadata/deletionTimestamp": "2026-11-21T00:00:00Z", "/metadata/finalizers": ["x"]});
     let plan = plan(&observed(&with(cluster(), going)));
-    assert_eq!(plan.delete.external.len(), 1);
+    assert_eq!(plan.steps.of::<Delete<DynamicObject>>().count(), 1);
 }
 
 fn with_topology(cluster: Value) -> Value {
@@ -213,8 +220,8 @@ fn the_deletion_of_a_cluster_with_topology_waits_for_extensions() {
         let mut observed = observed(&with(cluster, going.clone()));
         observed.features.runtime_sdk = runtime_sdk;
         let plan = plan(&observed);
-        assert_eq!(plan.delete.external.len(), expected, "{what}");
-        let deleting = plan.cluster.condition("Deleting").unwrap();
+        assert_eq!(plan.steps.of::<Delete<DynamicObject>>().count(), expected, "{what}");
+        let deleting = plan.wanted.condition("Deleting").unwrap();
         assert_eq!(deleting.reason == "WaitingForBeforeDeleteHook", expected == 0, "{what}: {deleting:?}");
     }
 }
@@ -227,7 +234,8 @@ fn a_topology_that_is_still_to_set_references_is_waited_for() {
     half.has_kubeconfig = false;
     half.authority = authority;
     let plan = plan(&half);
-    assert!(!plan.create_kubeconfig && plan.external.is_empty() && plan.errors.is_empty(), "{plan:?}");
-    let available = plan.cluster.condition("ControlPlaneAvailable").unwrap();
+    let is_written = plan.steps.texts().iter().any(|step| !step.starts_with("event "));
+    assert!(!is_written && plan.errors.is_empty(), "{plan:?}");
+    let available = plan.wanted.condition("ControlPlaneAvailable").unwrap();
     assert_eq!(available.message, "Waiting for cluster topology to be reconciled");
 }

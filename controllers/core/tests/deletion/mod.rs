@@ -93,39 +93,34 @@ fn a_cluster_goes_from_the_workers_down() {
     );
     let with_pool = cluster::Observed { pools: vec![pool], ..deleting_cluster() };
     let without_plane = cluster::Observed { control_plane: Reference::NotFound, ..deleting_cluster() };
-    let rows: [(cluster::Observed, &str, &str, (usize, usize)); 6] = [
-        (with_workers, "WaitingForWorkersDeletion", "* MachineDeployments: md", (1, 0)),
-        (with_pool, "WaitingForWorkersDeletion", "* MachinePools: mp", (1, 0)),
-        (deleting_cluster(), "WaitingForControlPlaneDeletion", "Waiting for Plane to be deleted", (0, 1)),
+    let rows: [(cluster::Observed, &str, &str, usize); 6] = [
+        (with_workers, "WaitingForWorkersDeletion", "* MachineDeployments: md", 1),
+        (with_pool, "WaitingForWorkersDeletion", "* MachinePools: mp", 1),
+        (deleting_cluster(), "WaitingForControlPlaneDeletion", "Waiting for Plane to be deleted", 1),
         (
             cluster::Observed { control_plane: external("Plane", true), ..deleting_cluster() },
             "WaitingForControlPlaneDeletion",
             "Waiting for Plane to be deleted",
-            (0, 0),
+            0,
         ),
-        (
-            without_plane.clone(),
-            "WaitingForInfrastructureDeletion",
-            "Waiting for Infra to be deleted",
-            (0, 1),
-        ),
+        (without_plane.clone(), "WaitingForInfrastructureDeletion", "Waiting for Infra to be deleted", 1),
         (
             cluster::Observed { infrastructure: Reference::NotFound, ..without_plane },
             "DeletionCompleted",
             "Deletion completed",
-            (0, 0),
+            0,
         ),
     ];
-    for (observed, reason, message, (deployments, external)) in rows {
+    for (observed, reason, message, deleted) in rows {
         let plan = cluster::plan(&observed);
-        let condition: &schemas::meta::Condition = plan.cluster.condition("Deleting").unwrap();
+        let condition: &schemas::meta::Condition = plan.wanted.condition("Deleting").unwrap();
         assert_eq!((condition.reason.as_str(), condition.message.as_str()), (reason, message));
         assert_eq!(
-            (plan.delete.deployments.len() + plan.delete.pools.len(), plan.delete.external.len()),
-            (deployments, external),
+            plan.steps.texts().iter().filter(|step| step.starts_with("delete ")).count(),
+            deleted,
             "{reason}"
         );
-        let is_done = plan.cluster.metadata.finalizers.is_none();
+        let is_done = plan.wanted.metadata.finalizers.is_none();
         assert_eq!(is_done, reason == "DeletionCompleted", "the finalizer stays until the end");
         assert!(plan.errors.is_empty(), "{:?}", plan.errors);
     }

@@ -32,12 +32,18 @@ fn infrastructure_bootstrap_and_left_nodes_go_first() {
         (&'static str, bool, Option<u64>),
     );
     let rows: [Row; 9] = [
-        ("both are there", vec![], [here("Pool"), here("Config")], left(), ("Pool Config", false, None)),
+        (
+            "both are there",
+            vec![],
+            [here("Pool"), here("Config")],
+            left(),
+            ("Pool default/workers Config default/workers", false, None),
+        ),
         ("both go", vec![], [going("Pool"), going("Config")], left(), ("", false, None)),
         ("one is left", vec![], [gone(), going("Config")], left(), ("", false, None)),
         ("unreadable", vec![], [Reference::Failed("x".to_owned()), gone()], left(), ("", false, None)),
         ("nothing is left", vec![], [gone(), gone()], left(), ("", true, None)),
-        ("a Node is left", vec![old.clone()], [gone(), gone()], left(), ("old", false, Some(20))),
+        ("a Node is left", vec![old.clone()], [gone(), gone()], left(), ("Node old", false, Some(20))),
         ("out of reach", vec![old.clone()], [gone(), gone()], None, ("", false, Some(20))),
         (
             "out of reach, before the time-out",
@@ -56,10 +62,9 @@ fn infrastructure_bootstrap_and_left_nodes_go_first() {
     ];
     for (what, changes, [infrastructure, bootstrap], nodes, expected) in rows {
         let plan = plan(&Observed { infrastructure, bootstrap, nodes, ..observed(deleting(&changes)) });
-        let objects = plan.delete.iter().map(|object| object.resource.kind.clone());
-        let nodes = plan.delete_nodes.iter().map(|node| node.metadata.name.clone().unwrap());
-        let deleted: Vec<String> = objects.chain(nodes).collect();
-        let is_complete = plan.pool.metadata.finalizers.is_none_or(|finalizers| finalizers.is_empty());
+        let steps = plan.steps.texts();
+        let deleted: Vec<&str> = steps.iter().filter_map(|step| step.strip_prefix("delete ")).collect();
+        let is_complete = plan.wanted.metadata.finalizers.is_none_or(|finalizers| finalizers.is_empty());
         let again = plan.action.requeue_after.map(|again| again.as_secs());
         assert_eq!((deleted.join(" ").as_str(), is_complete, again), expected, "{what}");
     }

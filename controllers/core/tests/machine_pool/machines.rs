@@ -1,6 +1,12 @@
 //! The Machines of a MachinePool.
 
+use engine::steps::{Apply, Patch};
+
 use super::*;
+
+fn applied(plan: &Plan) -> Vec<&Machine> {
+    plan.steps.of::<Apply<Machine>>().map(|apply| &apply.wanted).collect()
+}
 
 fn of_machines() -> Reference {
     infrastructure(json!({"ready": true, "replicas": 2, "infrastructureMachineKind": "Host"}))
@@ -12,7 +18,7 @@ fn each_object_of_the_infrastructure_gets_a_machine() {
     let observed = Observed { infrastructure: of_machines(), parts, ..observed(pool(&[])) };
     let plan = plan(&observed);
     let machines: Vec<Value> =
-        plan.machines.iter().map(|(_, machine)| serde_json::to_value(machine).unwrap()).collect();
+        applied(&plan).into_iter().map(|machine| serde_json::to_value(machine).unwrap()).collect();
     assert_eq!(machines.len(), 2);
     let expected =
         json!({"a": "b", "cluster.x-k8s.io/cluster-name": "plain", "cluster.x-k8s.io/pool-name": "workers"});
@@ -32,7 +38,7 @@ fn a_long_name_is_hashed_in_the_label() {
     let observed =
         Observed { parts: vec![part("x", json!({}))], ..observed(pool(&[("/metadata/name", json!(name))])) };
     let plan = plan(&observed);
-    let labels = plan.machines[0].1.metadata.labels.clone().unwrap();
+    let labels = applied(&plan)[0].metadata.labels.clone().unwrap();
     assert_eq!(labels["cluster.x-k8s.io/pool-name"], schemas::naming::label_value(&name));
     assert!(labels["cluster.x-k8s.io/pool-name"].starts_with("hash_"));
 }
@@ -51,7 +57,7 @@ fn what_goes_gets_no_machine_again() {
     for (what, machines, rest, changes, expected) in rows {
         let parts = vec![part("x", rest)];
         let plan = plan(&Observed { machines, parts, ..observed(pool(&changes)) });
-        assert_eq!(plan.machines.len(), expected, "{what}");
+        assert_eq!(applied(&plan).len(), expected, "{what}");
     }
 }
 
@@ -60,10 +66,10 @@ fn a_known_version_stays_while_the_node_is_out_of_reach() {
     let machines = vec![machine("x", &[("/spec/version", json!("v1.35.0"))])];
     let parts = vec![part("x", json!({"spec": {"providerID": "a"}}))];
     let base = Observed { machines, parts, ..observed(pool(&[])) };
-    let version = |observed: &Observed| plan(observed).machines[0].1.spec.version.clone().unwrap();
+    let version = |observed: &Observed| applied(&plan(observed))[0].spec.version.clone().unwrap();
     assert_eq!(version(&base), "v1.36.0");
     assert_eq!(version(&Observed { nodes: None, ..base.clone() }), "v1.35.0");
-    assert_eq!(plan(&base).machines[0].1.metadata.uid.as_deref(), Some("x"));
+    assert_eq!(applied(&plan(&base))[0].metadata.uid.as_deref(), Some("x"));
 }
 
 #[test]
@@ -84,17 +90,11 @@ fn machines_are_up_to_date_until_they_are_deleted() {
     for (what, of_machine, of_pool, expected) in rows {
         let machines = vec![machine("x", &of_machine)];
         let plan = plan(&Observed { machines, ..observed(pool(&of_pool)) });
-        let reasons: Vec<String> = plan
-            .marks
-            .iter()
-            .map(|(_, wanted)| {
-                serde_json::to_value(wanted).unwrap()["status"]["conditions"][0]["reason"]
-                    .as_str()
-                    .unwrap()
-                    .to_owned()
-            })
-            .collect();
-        assert_eq!(reasons.first().map(String::as_str), expected, "{what}");
+        let reasons = plan.steps.of::<Patch<Machine>>().map(|patch| {
+            let wanted = serde_json::to_value(&patch.wanted).unwrap();
+            wanted["status"]["conditions"][0]["reason"].as_str().unwrap().to_owned()
+        });
+        assert_eq!(reasons.collect::<Vec<_>>(), Vec::from_iter(expected), "{what}");
     }
 }
 

@@ -10,9 +10,11 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use cluster_core::Reference;
-use cluster_core::machine_pool::{Observed, plan};
+use cluster_core::machine_pool::{Observed, Plan, plan};
 use engine::ExternalObject;
+use engine::steps::Patch;
 use k8s_openapi::api::core::v1::Node;
+use kube::api::DynamicObject;
 use kube::core::ApiResource;
 use schemas::FromJson;
 use schemas::cluster::{Machine, MachinePool};
@@ -130,13 +132,16 @@ fn observed(pool: Arc<MachinePool>) -> Observed {
 fn a_pool_belongs_to_its_cluster_and_controls_its_objects() {
     let bootstrap = Reference::Found(external("Config", "workers", json!({})));
     let plan = plan(&Observed { bootstrap, ..observed(pool(&[])) });
-    let metadata = serde_json::to_value(&plan.pool.metadata).unwrap();
+    let metadata = serde_json::to_value(&plan.wanted.metadata).unwrap();
     assert_eq!(metadata["labels"], json!({"cluster.x-k8s.io/cluster-name": "plain"}));
     let owner = &metadata["ownerReferences"][0];
     assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Cluster"), &json!(null)));
-    let kinds: Vec<&str> = plan.external.iter().map(|change| change.read.resource.kind.as_str()).collect();
-    assert_eq!(kinds, ["Config", "Pool"]);
-    for change in &plan.external {
+    assert!(
+        plan.steps
+            .texts()
+            .starts_with(&["patch Config default/workers", "patch Pool default/workers"].map(str::to_owned))
+    );
+    for change in plan.steps.of::<Patch<DynamicObject>>() {
         let metadata = serde_json::to_value(&change.wanted.metadata).unwrap();
         let owner = &metadata["ownerReferences"][0];
         assert_eq!((&owner["kind"], &owner["controller"]), (&json!("MachinePool"), &json!(true)));
@@ -160,11 +165,11 @@ fn the_bootstrap_data_are_those_of_the_present_config() {
     for (what, bootstrap, secret, is_created, errors) in rows {
         let plan = plan(&Observed { bootstrap, ..observed(pool(&[])) });
         assert_eq!(
-            plan.pool.spec.template.spec.bootstrap.data_secret_name.as_deref(),
+            plan.wanted.spec.template.spec.bootstrap.data_secret_name.as_deref(),
             Some(secret),
             "{what}"
         );
-        let initialization = plan.pool.status.unwrap().initialization.unwrap_or_default();
+        let initialization = plan.wanted.status.unwrap().initialization.unwrap_or_default();
         assert_eq!(initialization.bootstrap_data_secret_created == Some(true), is_created, "{what}");
         assert_eq!(plan.errors.len(), errors, "{what}: {:?}", plan.errors);
     }
@@ -210,20 +215,20 @@ fn what_is_copied_from_the_infrastructure() {
     ];
     for (what, changes, infrastructure, expected) in rows {
         let plan = plan(&Observed { infrastructure, ..observed(pool(&changes)) });
-        let status = plan.pool.status.unwrap();
+        let status = plan.wanted.status.unwrap();
         let is_provisioned =
             status.initialization.unwrap_or_default().infrastructure_provisioned == Some(true);
-        let replicas = plan.pool.spec.replicas.unwrap();
-        let found = (is_provisioned, plan.pool.spec.provider_id_list.len(), status.replicas, replicas);
+        let replicas = plan.wanted.spec.replicas.unwrap();
+        let found = (is_provisioned, plan.wanted.spec.provider_id_list.len(), status.replicas, replicas);
         assert_eq!(found, expected, "{what}");
         assert!(plan.errors.is_empty(), "{what}: {:?}", plan.errors);
     }
     let lost = Observed { infrastructure: Reference::NotFound, ..observed(pool(&[provisioned])) };
     let plan = plan(&lost);
     assert_eq!(plan.errors, ["Pool workers has been deleted while the MachinePool still exists"]);
-    let deprecated = plan.pool.status.as_ref().unwrap().deprecated.clone().unwrap().v1beta1.unwrap();
+    let deprecated = plan.wanted.status.as_ref().unwrap().deprecated.clone().unwrap().v1beta1.unwrap();
     assert_eq!(deprecated.failure_reason.as_deref(), Some("InvalidConfiguration"));
-    assert_eq!(plan.pool.status.unwrap().phase.as_deref(), Some("Failed"));
+    assert_eq!(plan.wanted.status.unwrap().phase.as_deref(), Some("Failed"));
 }
 
 #[test]
@@ -236,7 +241,7 @@ fn what_breaks_the_contract_is_left_out() {
         json!({"spec": {"providerIDList": ids}, "status": status}),
     ));
     let managed = ("/metadata/annotations", json!({"cluster.x-k8s.io/replicas-managed-by": ""}));
-    let pool = plan(&Observed { infrastructure, ..observed(pool(&[managed])) }).pool;
+    let pool = plan(&Observed { infrastructure, ..observed(pool(&[managed])) }).wanted;
     assert_eq!(pool.spec.provider_id_list, ["a", "b"]);
     assert_eq!(pool.spec.replicas, Some(2));
     assert_eq!(pool.status.unwrap().replicas, None);

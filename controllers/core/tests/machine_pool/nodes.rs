@@ -1,5 +1,7 @@
 //! The Nodes of a MachinePool.
 
+use engine::steps::{Delete, Patch};
+
 use super::*;
 
 fn references(names: &[&str]) -> (&'static str, Value) {
@@ -10,9 +12,10 @@ fn references(names: &[&str]) -> (&'static str, Value) {
 /// The names in `status.nodeRefs`, and those of the Nodes that are deleted.
 fn outcome(observed: &Observed) -> (Vec<String>, Vec<String>) {
     let plan = plan(observed);
-    let nodes = plan.pool.status.unwrap().node_refs;
-    let deleted = plan.delete_nodes.iter().map(|node| node.metadata.name.clone().unwrap());
-    (nodes.into_iter().filter_map(|node| node.name).collect(), deleted.collect())
+    let deleted = plan.steps.of::<Delete<Node>>().map(|it| it.read.metadata.name.clone().unwrap());
+    let deleted: Vec<String> = deleted.collect();
+    let nodes = plan.wanted.status.unwrap().node_refs;
+    (nodes.into_iter().filter_map(|node| node.name).collect(), deleted)
 }
 
 #[test]
@@ -62,7 +65,7 @@ fn nothing_is_deleted_while_the_infrastructure_names_no_machines() {
 #[test]
 fn a_reference_has_kind_and_uid() {
     let plan = plan(&observed(pool(&[])));
-    let first = serde_json::to_value(&plan.pool.status.unwrap().node_refs[0]).unwrap();
+    let first = serde_json::to_value(&plan.wanted.status.unwrap().node_refs[0]).unwrap();
     assert_eq!(first, json!({"apiVersion": "v1", "kind": "Node", "name": "node-a", "uid": "node-a"}));
 }
 
@@ -72,7 +75,9 @@ fn what_is_set_on_a_node() {
     let nodes = Some(vec![node("node-a", "a", &[("/spec/taints", taints)])]);
     let infrastructure = infrastructure(json!({"ready": true, "replicas": 2, "interruptible": true}));
     let plan = plan(&Observed { nodes, infrastructure, ..observed(pool(&[])) });
-    let wanted = serde_json::to_value(&plan.nodes[0].1).unwrap();
+    assert_eq!(plan.steps.texts(), ["patch Pool default/workers", "patch Node node-a"]);
+    let written = &plan.steps.of::<Patch<Node>>().next().unwrap().wanted;
+    let wanted = serde_json::to_value(written).unwrap();
     let expected = json!({
         "cluster.x-k8s.io/cluster-name": "plain", "cluster.x-k8s.io/cluster-namespace": "default",
         "cluster.x-k8s.io/owner-kind": "MachinePool", "cluster.x-k8s.io/owner-name": "workers",
@@ -80,6 +85,7 @@ fn what_is_set_on_a_node() {
     assert_eq!(wanted["metadata"]["annotations"], expected);
     assert_eq!(wanted["metadata"]["labels"], json!({"cluster.x-k8s.io/interruptible": ""}));
     assert_eq!(wanted["spec"]["taints"], json!(null));
-    let again = Arc::new(plan.nodes[0].1.clone());
-    assert!(super::plan(&Observed { nodes: Some(vec![again]), ..observed(pool(&[])) }).nodes.is_empty());
+    let nodes = Some(vec![Arc::new(written.clone())]);
+    let again = super::plan(&Observed { nodes, ..observed(pool(&[])) });
+    assert_eq!(again.steps.texts(), ["patch Pool default/workers"]);
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn counters(observed: &Observed) -> [Option<i32>; 4] {
-    let status = plan(observed).pool.status.unwrap();
+    let status = plan(observed).wanted.status.unwrap();
     [status.replicas, status.ready_replicas, status.available_replicas, status.up_to_date_replicas]
 }
 
@@ -21,7 +21,7 @@ fn with_machines_their_conditions_count() {
     ];
     let observed = Observed { machines, ..observed(pool(&[])) };
     assert_eq!(counters(&observed), [Some(2), Some(2), Some(1), Some(2)]);
-    let versions = serde_json::to_value(plan(&observed).pool.status.unwrap().versions).unwrap();
+    let versions = serde_json::to_value(plan(&observed).wanted.status.unwrap().versions).unwrap();
     assert_eq!(
         versions,
         json!([{"version": "v1.35.0", "replicas": 1}, {"version": "v1.36.0", "replicas": 1}])
@@ -32,7 +32,7 @@ fn with_machines_their_conditions_count() {
 fn without_machines_the_infrastructure_counts() {
     let observed = observed(pool(&[("/spec/replicas", json!(3))]));
     assert_eq!(counters(&observed), [Some(2), Some(2), Some(2), Some(3)]);
-    let status = plan(&observed).pool.status.unwrap();
+    let status = plan(&observed).wanted.status.unwrap();
     assert_eq!(
         serde_json::to_value(status.versions).unwrap(),
         json!([{"version": "v1.36.0", "replicas": 2}])
@@ -65,7 +65,7 @@ fn phases() {
         (vec![gone], ready(), "Deleting"),
     ] {
         let plan = plan(&Observed { infrastructure, ..observed(pool(&changes)) });
-        assert_eq!(plan.pool.status.unwrap().phase.as_deref(), Some(phase), "{changes:?}");
+        assert_eq!(plan.wanted.status.unwrap().phase.as_deref(), Some(phase), "{changes:?}");
     }
 }
 
@@ -85,7 +85,7 @@ fn the_numbers_and_conditions_of_older_clients() {
         let nodes = Some(vec![node("node-a", "a", &changes), node("node-b", "b", &[])]);
         let seconds = ("/spec/template/spec/minReadySeconds", json!(60));
         let plan = plan(&Observed { nodes, ..observed(pool(&[seconds])) });
-        let deprecated = plan.pool.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
+        let deprecated = plan.wanted.status.unwrap().deprecated.unwrap().v1beta1.unwrap();
         let found =
             [deprecated.ready_replicas, deprecated.available_replicas, deprecated.unavailable_replicas];
         assert_eq!(found, numbers.map(Some));
@@ -99,7 +99,7 @@ fn the_numbers_and_conditions_of_older_clients() {
 
 #[test]
 fn at_rest_nothing_changes() {
-    let first = Arc::new(plan(&observed(pool(&[]))).pool);
+    let first = Arc::new(plan(&observed(pool(&[]))).wanted);
     let later = Observed { now: at(20), ..observed(first.clone()) };
-    assert_eq!(*first, plan(&later).pool);
+    assert_eq!(*first, plan(&later).wanted);
 }

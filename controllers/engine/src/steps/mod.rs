@@ -5,51 +5,23 @@
 
 mod event;
 mod perform;
+mod plan;
 mod write;
 
-use std::any::Any;
 use std::convert::Infallible;
-use std::fmt::{self, Debug, Display};
+use std::fmt::{self, Display};
 
 use serde_json::Value;
 
-use crate::controller::Action;
 use crate::error::Error;
-use crate::object::Kind;
+use crate::object::{Kind, NamespacedName};
 use crate::propagated::Removed;
 
 pub use self::event::Event;
 pub use self::perform::{Stepwise, Tools, perform};
+pub use self::plan::{Plan, Steps};
 use self::write::Write;
 pub use self::write::{Apply, Delete, Merge, Patch, RemoveMetadata, Stored};
-
-/// What the rules decide about an object of the kind `K`. `S` is what only its controller can do.
-pub struct Plan<K, S = Infallible> {
-    /// The object with its wanted metadata, spec and status.
-    pub wanted: K,
-    /// What happens before the object is written.
-    pub steps: Steps<S>,
-    /// Errors that the reconcile returns.
-    pub errors: Vec<String>,
-    /// When to reconcile again.
-    pub action: Action,
-}
-
-impl<K, S> Plan<K, S> {
-    /// Returns a plan without steps.
-    pub fn of(wanted: K) -> Self {
-        Self { wanted, steps: Steps::default(), errors: Vec::new(), action: Action::done() }
-    }
-}
-
-impl<K: Debug, S: Named> Debug for Plan<K, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { wanted, steps, errors, action } = self;
-        let mut plan = f.debug_struct("Plan");
-        plan.field("wanted", wanted).field("steps", &steps.texts()).field("errors", errors);
-        plan.field("action", action).finish()
-    }
-}
 
 /// What a step is called.
 pub trait Named: Send + Sync {
@@ -70,74 +42,6 @@ impl Named for Infallible {
     }
 }
 
-/// The steps of a plan.
-pub struct Steps<S = Infallible> {
-    list: Vec<Step<S>>,
-    /// The number of lists of steps of which each needs those before it.
-    chains: usize,
-}
-
-impl<S> Default for Steps<S> {
-    fn default() -> Self {
-        Self { list: Vec::new(), chains: 0 }
-    }
-}
-
-impl<S> Steps<S> {
-    /// Adds a step.
-    pub fn push(&mut self, step: Step<S>) {
-        self.list.push(step);
-    }
-
-    /// Adds steps that do not depend on each other.
-    pub fn extend(&mut self, steps: impl IntoIterator<Item = Step<S>>) {
-        self.list.extend(steps);
-    }
-
-    /// Adds steps of which each needs those before it.
-    pub fn in_order(&mut self, steps: impl IntoIterator<Item = Step<S>>) {
-        self.chains += 1;
-        let chain = format!("chain {}", self.chains);
-        self.list.extend(steps.into_iter().map(|step| step.named(chain.as_str()).needs(chain.as_str())));
-    }
-
-    /// Returns whether there is nothing to do.
-    pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    /// Returns the writes of one type, for example `Delete<Machine>`.
-    pub fn of<W: Any>(&self) -> impl Iterator<Item = &W> {
-        self.list.iter().filter_map(|step| match &step.act {
-            Act::Write(write) => (write.as_ref() as &dyn Any).downcast_ref(),
-            Act::Tell(_) | Act::Own(_) => None,
-        })
-    }
-
-    /// Returns the steps that only the controller of the kind has.
-    pub fn own(&self) -> impl Iterator<Item = &S> {
-        self.list.iter().filter_map(|step| match &step.act {
-            Act::Own(own) => Some(own.as_ref()),
-            Act::Write(_) | Act::Tell(_) => None,
-        })
-    }
-
-    /// Returns the events that are recorded whatever becomes of the other steps.
-    pub fn events(&self) -> impl Iterator<Item = &Event> {
-        self.list.iter().filter_map(|step| match &step.act {
-            Act::Tell(event) => Some(event),
-            Act::Write(_) | Act::Own(_) => None,
-        })
-    }
-}
-
-impl<S: Named> Steps<S> {
-    /// Returns the steps as texts such as `delete Machine default/m1`.
-    pub fn texts(&self) -> Vec<String> {
-        self.list.iter().map(ToString::to_string).collect()
-    }
-}
-
 /// One step of a plan.
 pub struct Step<S = Infallible> {
     act: Act<S>,
@@ -148,6 +52,7 @@ pub struct Step<S = Infallible> {
     warns_of_conflicts: bool,
     suffix: String,
     is_done_when_gone: bool,
+    cluster: Option<NamespacedName>,
 }
 
 enum Act<S> {
@@ -167,6 +72,7 @@ impl<S> Step<S> {
             warns_of_conflicts: true,
             suffix: String::new(),
             is_done_when_gone: false,
+            cluster: None,
         }
     }
 
@@ -193,7 +99,13 @@ impl<S> Step<S> {
     /// Turns `read` into `wanted`; its conditions `owned` overwrite those of others.
     pub fn patch_owned<R: Stored>(read: &R, wanted: R::Kind, owned: &'static [&'static str]) -> Self {
         let (read, kind) = read.clone().split();
-        Self::write(Patch { read, wanted, owned, kind })
+        Self::write(Patch { read, wanted, owned, only_unchanged: false, kind })
+    }
+
+    /// Turns `read` into `wanted`, without its status, but only if nobody has changed the object since it was read.
+    pub fn patch_unchanged<R: Stored>(read: &R, wanted: R::Kind) -> Self {
+        let (read, kind) = read.clone().split();
+        Self::write(Patch { read, wanted, owned: &[], only_unchanged: true, kind })
     }
 
     /// Sends a merge patch.
@@ -222,6 +134,12 @@ impl<S> Step<S> {
     /// Does what only the controller of the kind can do.
     pub fn own(step: S) -> Self {
         Self::of(Act::Own(Box::new(step)))
+    }
+
+    /// Writes in a workload cluster. While it is not connected, the step is skipped.
+    #[must_use]
+    pub fn in_cluster(self, cluster: NamespacedName) -> Self {
+        Self { cluster: Some(cluster), ..self }
     }
 
     /// Gives the step a name for [`Step::needs`]. Several steps can have the same one.

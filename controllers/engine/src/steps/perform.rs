@@ -4,12 +4,14 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::Future;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tracing::Instrument;
 
-use super::{Act, Named, Plan, Step};
+use super::{Act, Event, Named, Plan, Step};
 use crate::applied::Applied;
+use crate::clusters::Workload;
 use crate::controller::Action;
 use crate::error::{Error, Result};
 use crate::events::Recorder;
@@ -22,21 +24,28 @@ use crate::planned::Outcome;
 pub struct Tools<'a> {
     controller: &'static str,
     manager: &'a Manager,
-    recorder: &'a Recorder,
-    pub(super) applied: &'a Applied,
-    /// The handle that was used last. A plan often has many steps in a row for objects of one kind.
+    recorder: Option<&'a Recorder>,
+    applied: Option<&'a Applied>,
+    /// The handle of the management cluster that was used last. A plan often has many steps in a row for objects of one kind.
     last: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl<'a> Tools<'a> {
-    /// Creates the tools of `controller`.
-    pub fn new(
-        controller: &'static str,
-        manager: &'a Manager,
-        recorder: &'a Recorder,
-        applied: &'a Applied,
-    ) -> Self {
-        Self { controller, manager, recorder, applied, last: Mutex::default() }
+    /// Creates the tools of `controller`, which records no events.
+    pub fn new(controller: &'static str, manager: &'a Manager) -> Self {
+        Self { controller, manager, recorder: None, applied: None, last: Mutex::default() }
+    }
+
+    /// Records the events of steps.
+    #[must_use]
+    pub fn events(self, recorder: &'a Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// Sends no apply that changes nothing.
+    #[must_use]
+    pub fn applied(self, applied: &'a Applied) -> Self {
+        Self { applied: Some(applied), ..self }
     }
 
     /// Performs the steps of a plan that has none but those of the engine.
@@ -44,12 +53,30 @@ impl<'a> Tools<'a> {
         perform(self, &(), plan).await
     }
 
+    /// Returns the configurations that were applied last.
+    ///
+    /// # Errors
+    /// Fails if the controller does not keep them.
+    pub(super) fn known(&self) -> Result<&'a Applied> {
+        self.applied
+            .ok_or_else(|| Error::failed(format!("{} does not know what it has applied", self.controller)))
+    }
+
     fn count(&self, step: &'static str, outcome: &'static str) {
         self.manager.metrics().step(self.controller, step, outcome);
     }
 
-    /// Returns the handle on a kind.
-    pub(super) fn objects<K: Kind>(&self, kind: &K::DynamicType) -> Objects<K> {
+    fn tell<K: Kind<DynamicType = ()>>(&self, event: &Event, object: &K) {
+        if let Some(recorder) = self.recorder {
+            event.record(recorder, object);
+        }
+    }
+
+    /// Returns the handle on a kind of a workload cluster, or of the management cluster.
+    pub(super) fn objects<K: Kind>(&self, workload: Option<&Workload>, kind: &K::DynamicType) -> Objects<K> {
+        if let Some(workload) = workload {
+            return workload.objects_of::<K>(kind);
+        }
         let mut last = self.last.lock();
         let known = last.as_ref().and_then(|last| last.downcast_ref::<Objects<K>>());
         let is_same = |known: &&Objects<K>| {
@@ -89,7 +116,8 @@ impl Stepwise for Tools<'_> {
     type Step = Infallible;
 
     fn tools(&self) -> Tools<'_> {
-        Tools::new(self.controller, self.manager, self.recorder, self.applied)
+        let Tools { controller, manager, recorder, applied, .. } = *self;
+        Tools { recorder, applied, ..Tools::new(controller, manager) }
     }
 
     async fn perform(&self, (): &(), step: &Infallible) -> Result<Action> {
@@ -121,15 +149,18 @@ pub async fn perform<C: Stepwise, K: Kind<DynamicType = ()>>(
     let mut failed = BTreeSet::new();
     for step in steps.list {
         let verb = step.verb();
-        if step.needs.as_ref().is_some_and(|name| failed.contains(name)) {
+        let has_failed_need = step.needs.as_ref().is_some_and(|name| failed.contains(name));
+        let Some(place) = step.place(tools.manager).filter(|_| !has_failed_need) else {
             tools.count(verb, "skipped");
             continue;
-        }
+        };
         let span = tracing::debug_span!("step", step = verb, target = %step.target());
         let result = match &step.act {
-            Act::Write(write) => write.perform(&tools).instrument(span).await.map(Done::changed),
+            Act::Write(write) => {
+                write.perform(&tools, place.as_deref()).instrument(span).await.map(Done::changed)
+            }
             Act::Tell(event) => {
-                event.record(tools.recorder, &wanted);
+                tools.tell(event, &wanted);
                 Ok(Done::changed(true))
             }
             Act::Own(own) => {
@@ -149,6 +180,14 @@ pub async fn perform<C: Stepwise, K: Kind<DynamicType = ()>>(
 }
 
 impl<S: Named> Step<S> {
+    /// Returns the workload cluster of the step, `Some(None)` for the management cluster; `None` if it is not connected.
+    fn place(&self, manager: &Manager) -> Option<Option<Arc<Workload>>> {
+        match &self.cluster {
+            Some(cluster) => manager.clusters().get(cluster).ok().map(Some),
+            None => Some(None),
+        }
+    }
+
     /// Counts the step and records its event about `object`.
     fn ended<K: Kind<DynamicType = ()>>(
         &self,
@@ -161,7 +200,7 @@ impl<S: Named> Step<S> {
             other => other.map_err(|error| error.without_suffix(&self.suffix)),
         };
         if let Some(event) = self.event(result.as_ref().err()) {
-            event.record(tools.recorder, object);
+            tools.tell(&event, object);
         }
         let outcome = match &result {
             Ok(done) if done.is_changed => "changed",

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::Named;
 use super::perform::Tools;
+use crate::clusters::Workload;
 use crate::error::Result;
 use crate::external::ExternalObject;
 use crate::object::{self, Kind, NamespacedName};
@@ -42,10 +43,13 @@ impl Stored for ExternalObject {
     }
 }
 
+/// The workload cluster of a step; `None` for the management cluster.
+type Place<'a> = Option<&'a Workload>;
+
 /// A write, whatever the type of its object.
 pub(super) trait Write: Named + Any {
     /// Performs the write; returns whether it changed something.
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>>;
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>>;
 }
 
 fn name<K: Kind>(kind: &K::DynamicType, object: &K) -> String {
@@ -73,11 +77,11 @@ impl<K: Kind> Named for Apply<K> {
 }
 
 impl<K: Kind> Write for Apply<K> {
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>> {
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
         let Self { manager, read, wanted, kind } = self;
-        let objects = tools.objects::<K>(kind);
+        let objects = tools.objects::<K>(workload, kind);
         let apply = async move {
-            let stored = objects.apply_changed(tools.applied, manager, read.as_ref(), wanted).await?;
+            let stored = objects.apply_changed(tools.known()?, manager, read.as_ref(), wanted).await?;
             Ok(read.as_ref().is_none_or(|read| !Arc::ptr_eq(read, &stored)))
         };
         apply.boxed()
@@ -91,6 +95,7 @@ pub struct Patch<K: Kind> {
     /// The wanted object.
     pub wanted: K,
     pub(super) owned: &'static [&'static str],
+    pub(super) only_unchanged: bool,
     pub(super) kind: K::DynamicType,
 }
 
@@ -105,11 +110,14 @@ impl<K: Kind> Named for Patch<K> {
 }
 
 impl<K: Kind + PartialEq> Write for Patch<K> {
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>> {
-        let Self { read, wanted, owned, kind } = self;
-        let objects = tools.objects::<K>(kind);
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
+        let Self { read, wanted, owned, only_unchanged, kind } = self;
+        let objects = tools.objects::<K>(workload, kind);
         let patch = async move {
-            let stored = objects.patch(read, wanted, owned).await?;
+            let stored = match only_unchanged {
+                true => objects.patch_unchanged(read, wanted).await?,
+                false => objects.patch(read, wanted, owned).await?,
+            };
             Ok(!Arc::ptr_eq(read, &stored))
         };
         patch.boxed()
@@ -136,8 +144,9 @@ impl<K: Kind> Named for Merge<K> {
 }
 
 impl<K: Kind> Write for Merge<K> {
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>> {
-        let (objects, key) = (tools.objects::<K>(&self.kind), NamespacedName::of(self.read.as_ref()));
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
+        let (objects, key) =
+            (tools.objects::<K>(workload, &self.kind), NamespacedName::of(self.read.as_ref()));
         async move { objects.merge(&key, None, self.patch.clone()).await.map(|_| true) }.boxed()
     }
 }
@@ -163,11 +172,11 @@ impl<K: Kind> Named for RemoveMetadata<K> {
 }
 
 impl<K: Kind> Write for RemoveMetadata<K> {
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>> {
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
         let Self { read, removed, managers, kind } = self;
-        let objects = tools.objects::<K>(kind);
+        let objects = tools.objects::<K>(workload, kind);
         let remove = async move {
-            objects.remove_propagated(tools.applied, managers, read, removed).await.map(|()| true)
+            objects.remove_propagated(tools.known()?, managers, read, removed).await.map(|()| true)
         };
         remove.boxed()
     }
@@ -191,11 +200,13 @@ impl<K: Kind> Named for Delete<K> {
 }
 
 impl<K: Kind> Write for Delete<K> {
-    fn perform<'a>(&'a self, tools: &'a Tools<'a>) -> BoxFuture<'a, Result<bool>> {
-        let objects = tools.objects::<K>(&self.kind);
+    fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
+        let objects = tools.objects::<K>(workload, &self.kind);
         let delete = async move {
             objects.delete(self.read.as_ref()).await?;
-            tools.applied.forget(object::uid(self.read.as_ref()));
+            if let Ok(applied) = tools.known() {
+                applied.forget(object::uid(self.read.as_ref()));
+            }
             Ok(true)
         };
         delete.boxed()
