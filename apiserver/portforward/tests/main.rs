@@ -1,4 +1,9 @@
 //! Tests of the pure parts of port-forwards.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod dictionary;
 mod streams;

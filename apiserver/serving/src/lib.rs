@@ -18,12 +18,12 @@ pub mod server;
 
 mod metrics;
 mod options;
-mod paths;
-mod request;
-mod resources;
-mod response;
+pub mod paths;
+pub mod request;
+pub mod resources;
+pub mod response;
 mod services;
-mod transport;
+pub mod transport;
 
 pub use options::VersionInfo;
 pub use paths::given::PathRequest;

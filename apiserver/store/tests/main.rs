@@ -1,4 +1,9 @@
 //! Tests of the store's public functions, against a model, on disk and in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod behaviour;
 mod bounds;

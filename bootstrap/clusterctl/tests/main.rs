@@ -1,4 +1,9 @@
 //! Tests clusterctl's verbs with recorded outputs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod configuration;
 mod connection;

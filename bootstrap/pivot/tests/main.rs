@@ -1,4 +1,9 @@
 //! Tests of pivot.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod comparison;
 mod desired;

@@ -1,3 +1,8 @@
 //! Tests of `dev_machine_pools`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod plan;

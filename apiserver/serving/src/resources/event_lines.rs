@@ -9,7 +9,7 @@ use registry::EventType;
 /// Number of cached events.
 const KEPT: usize = 64;
 /// Larger objects are not cached; they are sent by [`pieces`].
-const KEPT_BYTES: usize = 64 * 1024;
+pub const KEPT_BYTES: usize = 64 * 1024;
 
 struct Encoded {
     kind: EventType,
@@ -20,7 +20,7 @@ struct Encoded {
 }
 
 /// A cache of the lines of recent events.
-pub(crate) struct EventLines(Vec<Mutex<Option<Encoded>>>);
+pub struct EventLines(Vec<Mutex<Option<Encoded>>>);
 
 impl Default for EventLines {
     fn default() -> Self {
@@ -37,7 +37,7 @@ impl EventLines {
 
     /// Returns the JSON line of an event; `None` for a large one. All watchers of an event share its object,
     /// and therefore its line.
-    pub(crate) fn of(&self, kind: EventType, object: &Bytes) -> Option<Bytes> {
+    pub fn of(&self, kind: EventType, object: &Bytes) -> Option<Bytes> {
         let place = object.as_ptr() as usize / 64 % KEPT;
         let mut slot = self.0.get(place).filter(|_| object.len() <= KEPT_BYTES)?.lock();
         if let Some(kept) = &*slot
@@ -54,13 +54,13 @@ impl EventLines {
 }
 
 /// Returns the line of an event in pieces, without copying the object, so that all watchers share it.
-pub(crate) fn pieces(kind: EventType, object: &Bytes) -> [Bytes; 3] {
+pub fn pieces(kind: EventType, object: &Bytes) -> [Bytes; 3] {
     let head = format!("{{\"type\":\"{}\",\"object\":", kind.as_str());
     [Bytes::from(head), object.clone(), Bytes::from_static(b"}\n")]
 }
 
 /// Returns a watch event as a JSON line around an object in pieces.
-pub(crate) fn line(kind: EventType, object: &[Bytes]) -> Bytes {
+pub fn line(kind: EventType, object: &[Bytes]) -> Bytes {
     let size: usize = object.iter().map(Bytes::len).sum();
     let mut line = BytesMut::with_capacity(size + 40);
     line.extend_from_slice(b"{\"type\":\"");
@@ -71,28 +71,4 @@ pub(crate) fn line(kind: EventType, object: &[Bytes]) -> Bytes {
     }
     line.extend_from_slice(b"}\n");
     line.freeze()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_for_one_event() {
-        let lines = EventLines::default();
-        let object = Bytes::from_static(b"{\"a\":1}");
-        let first = lines.of(EventType::Added, &object).unwrap();
-        assert_eq!(first, "{\"type\":\"ADDED\",\"object\":{\"a\":1}}\n");
-        assert_eq!(lines.of(EventType::Added, &object.clone()).unwrap().as_ptr(), first.as_ptr());
-        let other = lines.of(EventType::Modified, &object).unwrap();
-        assert_eq!(other, "{\"type\":\"MODIFIED\",\"object\":{\"a\":1}}\n");
-        let start = lines.of(EventType::Modified, &object.slice(..0)).unwrap();
-        assert_eq!(start, "{\"type\":\"MODIFIED\",\"object\":}\n");
-        let large = Bytes::from(vec![b' '; KEPT_BYTES + 1]);
-        assert_eq!(lines.of(EventType::Added, &large), None);
-        let pieces = pieces(EventType::Added, &large);
-        assert_eq!(pieces.concat(), line(EventType::Added, std::slice::from_ref(&large)));
-        assert_eq!(pieces[1].as_ptr(), large.as_ptr());
-        assert!(lines.of(EventType::Added, &large.slice(1..)).is_some());
-    }
 }

@@ -2,9 +2,9 @@
 
 pub(crate) mod answer;
 pub(crate) mod conditions;
-pub(crate) mod negotiate;
+pub mod negotiate;
 pub(crate) mod partial;
 pub(crate) mod reply;
 pub(crate) mod table;
 pub(crate) mod transform;
-pub(crate) mod warnings;
+pub mod warnings;

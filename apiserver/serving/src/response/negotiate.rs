@@ -6,8 +6,10 @@ use machinery::status::Status;
 
 /// The encoding of a response body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Encoding {
+pub enum Encoding {
+    /// JSON.
     Json,
+    /// YAML.
     Yaml,
     /// Protobuf, offered for errors, discovery documents, built-in kinds and partial metadata, but not for
     /// Tables.
@@ -37,18 +39,24 @@ impl Encoding {
 
 /// A kind that objects are converted to, with the version of `meta.k8s.io`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Convert {
+pub enum Convert {
+    /// A table for people.
     Table(&'static str),
+    /// The metadata of an object.
     PartialObjectMetadata(&'static str),
+    /// The metadata of each object of a list.
     PartialObjectMetadataList(&'static str),
 }
 
 /// The negotiated media type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Media {
-    pub(crate) encoding: Encoding,
-    pub(crate) convert: Option<Convert>,
-    pub(crate) pretty: bool,
+pub struct Media {
+    /// The encoding.
+    pub encoding: Encoding,
+    /// What objects are converted to.
+    pub convert: Option<Convert>,
+    /// Whether the text has lines and indentation.
+    pub pretty: bool,
 }
 
 impl Media {
@@ -59,7 +67,7 @@ impl Media {
 }
 
 /// Plain JSON.
-pub(crate) const JSON: Media = Media { encoding: Encoding::Json, convert: None, pretty: false };
+pub const JSON: Media = Media { encoding: Encoding::Json, convert: None, pretty: false };
 
 /// The media types that every 406 and 415 error lists.
 pub(crate) const ACCEPTED: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
@@ -131,18 +139,18 @@ pub(crate) fn asks_nothing(headers: &HeaderMap) -> bool {
 
 /// The possible forms of a response.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Offer {
+pub struct Offer {
     /// Whether the response is a watch.
-    pub(crate) streams: bool,
+    pub streams: bool,
     /// Whether the kind has a protobuf message.
-    pub(crate) protobuf: bool,
+    pub protobuf: bool,
 }
 
 /// Negotiates the media type of a response with objects.
 ///
 /// # Errors
 /// 406 if none of the accepted types is offered.
-pub(crate) fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Status> {
+pub fn negotiate(headers: &HeaderMap, offer: Offer) -> Result<Media, Status> {
     if asks_nothing(headers) {
         return Ok(JSON);
     }
@@ -227,60 +235,4 @@ pub(crate) fn negotiate_error(headers: &HeaderMap) -> Encoding {
         .filter(|clause| !clause.converts() && clause.parameter("stream").is_empty())
         .find_map(|clause| all.into_iter().find(|encoding| clause.matches(*encoding)))
         .unwrap_or(Encoding::Json)
-}
-
-#[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn accept_headers() {
-        let table = |version| Some(Media { convert: Some(Convert::Table(version)), ..JSON });
-        let yaml = Some(Media { encoding: Encoding::Yaml, ..JSON });
-        let cases = [
-            ("", Some(JSON)),
-            ("*/*", Some(JSON)),
-            ("text/html", None),
-            ("application/yaml", yaml),
-            ("application/json;q=0.8, application/yaml;q=0.9", yaml),
-            ("application/vnd.kubernetes.protobuf", None),
-            ("application/vnd.kubernetes.protobuf,application/json", Some(JSON)),
-            ("application/vnd.kubernetes.protobuf, */*", Some(JSON)),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", table("meta.k8s.io/v1")),
-            ("application/json;as=Table;v=v7;g=meta.k8s.io,application/json", Some(JSON)),
-            ("application/json;as=Table;v=v7;g=meta.k8s.io", None),
-            ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", table("meta.k8s.io/v1beta1")),
-            ("application/json;stream=watch", Some(JSON)),
-            ("application/yaml;stream=watch", None),
-            ("application/json;stream=list", None),
-        ];
-        for (accept, expected) in cases {
-            let mut headers = HeaderMap::new();
-            headers.insert(ACCEPT, HeaderValue::from_static(accept));
-            assert_eq!(negotiate(&headers, Offer::default()).ok(), expected, "{accept}");
-        }
-    }
-
-    #[test]
-    fn protobuf_where_there_is_a_message() {
-        const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
-        let negotiated = |accept: &str, protobuf: bool| {
-            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_str(accept).unwrap())]);
-            let media = negotiate(&headers, Offer { streams: false, protobuf }).ok();
-            media.map(|media| (media.encoding, media.convert))
-        };
-        let table = format!("{PROTOBUF};as=Table;v=v1;g=meta.k8s.io");
-        let metadata = format!("{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io");
-        let partial = Some(Convert::PartialObjectMetadata("meta.k8s.io/v1"));
-        assert_eq!(negotiated(PROTOBUF, true), Some((Encoding::Protobuf, None)));
-        assert_eq!(negotiated(PROTOBUF, false), None);
-        assert_eq!(negotiated(&format!("{PROTOBUF},application/json"), false), Some((Encoding::Json, None)));
-        assert_eq!(negotiated("*/*", true), Some((Encoding::Json, None)));
-        assert_eq!(negotiated("application/cbor,application/json", true), Some((Encoding::Json, None)));
-        assert_eq!(negotiated("application/cbor", true), None);
-        assert_eq!(negotiated(&table, true), None);
-        assert_eq!(negotiated(&metadata, false), Some((Encoding::Protobuf, partial)));
-    }
 }

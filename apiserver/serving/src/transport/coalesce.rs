@@ -17,9 +17,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
 /// Once more than this is gathered, it is sent while the connection continues to write.
-const GATHERED_BYTES: usize = 64 * 1024;
+pub const GATHERED_BYTES: usize = 64 * 1024;
 /// A connection that has sent more than this lets other tasks run before it goes on. To encrypt it takes a tenth of a millisecond.
-const TURN_BYTES: usize = 256 * 1024;
+pub const TURN_BYTES: usize = 256 * 1024;
 /// An idle connection keeps a buffer of at most this size.
 const KEPT_BYTES: usize = 4 * 1024;
 
@@ -68,11 +68,11 @@ impl<S: AsyncWrite + Unpin> State<S> {
 }
 
 /// A stream whose writes are gathered while a [`Coalesced`] future drives it.
-pub(crate) struct Coalescer<S>(Arc<Mutex<State<S>>>);
+pub struct Coalescer<S>(Arc<Mutex<State<S>>>);
 
 impl<S> Coalescer<S> {
     /// Wraps `stream`. Before [`Coalesced::new`], flushing sends at once.
-    pub(crate) fn new(stream: S, clock: Clock) -> Self {
+    pub fn new(stream: S, clock: Clock) -> Self {
         Self(Arc::new(Mutex::new(State {
             stream,
             clock,
@@ -86,17 +86,17 @@ impl<S> Coalescer<S> {
     }
 
     /// Returns the number of bytes that the stream has accepted.
-    pub(crate) fn sent(&self) -> u64 {
+    pub fn sent(&self) -> u64 {
         self.0.lock().sent
     }
 
     /// Returns since when the stream accepts no bytes although some are waiting.
-    pub(crate) fn unsent(&self) -> Option<Instant> {
+    pub fn unsent(&self) -> Option<Instant> {
         self.0.lock().unsent
     }
 
     /// Returns another handle on the same stream.
-    pub(crate) fn handle(&self) -> Self {
+    pub fn handle(&self) -> Self {
         Self(self.0.clone())
     }
 }
@@ -151,7 +151,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Coalescer<S> {
 }
 
 /// Drives a connection over a [`Coalescer`].
-pub(crate) struct Coalesced<S, F> {
+pub struct Coalesced<S, F> {
     stream: Coalescer<S>,
     connection: Pin<Box<F>>,
     /// Whether the other tasks had their turn since this one was woken.
@@ -160,13 +160,13 @@ pub(crate) struct Coalesced<S, F> {
 
 impl<S, F> Coalesced<S, F> {
     /// Gathers the writes of `connection`, which owns another handle of `stream`.
-    pub(crate) fn new(stream: Coalescer<S>, connection: F) -> Self {
+    pub fn new(stream: Coalescer<S>, connection: F) -> Self {
         stream.0.lock().gathering = true;
         Self { stream, connection: Box::pin(connection), waited: false }
     }
 
     /// Returns the driven connection.
-    pub(crate) fn connection(&mut self) -> Pin<&mut F> {
+    pub fn connection(&mut self) -> Pin<&mut F> {
         self.connection.as_mut()
     }
 }
@@ -196,101 +196,5 @@ impl<S: AsyncWrite + Unpin, F: Future> Future for Coalesced<S, F> {
 impl<S, F> Drop for Coalesced<S, F> {
     fn drop(&mut self) {
         self.stream.0.lock().gathering = false;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::io::AsyncWriteExt;
-
-    use super::*;
-
-    /// Records each write; fails on request.
-    #[derive(Clone, Default)]
-    struct Recorder(Arc<Mutex<(Vec<usize>, bool)>>);
-
-    impl AsyncWrite for Recorder {
-        fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-            let mut state = self.0.lock();
-            if state.1 {
-                return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
-            }
-            state.0.push(bytes.len());
-            Poll::Ready(Ok(bytes.len()))
-        }
-
-        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-
-        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-            Poll::Ready(Ok(()))
-        }
-    }
-
-    async fn frames(stream: &mut Coalescer<Recorder>, sizes: &[usize]) -> io::Result<()> {
-        for size in sizes {
-            stream.write_all(&vec![0; *size]).await?;
-            stream.flush().await?;
-        }
-        Ok(())
-    }
-
-    #[tokio::test]
-    async fn a_connection_that_sends_much_lets_others_run() {
-        let recorder = Recorder::default();
-        let mut stream = Coalescer::new(recorder.clone(), Clock::system());
-        let handle = stream.handle();
-        let writing = async move { frames(&mut stream, &[TURN_BYTES / 4; 16]).await.unwrap() };
-        let mut connection = Box::pin(Coalesced::new(handle, writing));
-        let mut turns = 0;
-        std::future::poll_fn(|context| {
-            let sent = |recorder: &Recorder| recorder.0.lock().0.iter().sum::<usize>();
-            let before = sent(&recorder);
-            let polled = connection.as_mut().poll(context);
-            let now = sent(&recorder) - before;
-            assert!(now < 2 * TURN_BYTES, "{now} bytes in one turn");
-            turns += usize::from(now > 0);
-            polled
-        })
-        .await;
-        assert_eq!(recorder.0.lock().0.iter().sum::<usize>(), 4 * TURN_BYTES);
-        assert!(turns >= 3, "{turns}");
-    }
-
-    #[tokio::test]
-    async fn frames_of_one_turn_are_sent_together() {
-        let recorder = Recorder::default();
-        let mut stream = Coalescer::new(recorder.clone(), Clock::system());
-        let handle = stream.handle();
-        // Like the TLS handshake, before gathering starts.
-        frames(&mut stream, &[5, 7]).await.unwrap();
-        assert_eq!(std::mem::take(&mut recorder.0.lock().0), [5, 7]);
-        let connection = async move {
-            frames(&mut stream, &[10, 20, 30]).await.unwrap();
-            tokio::task::yield_now().await;
-            frames(&mut stream, &[GATHERED_BYTES, 1]).await.unwrap();
-            tokio::task::yield_now().await;
-            stream
-        };
-        let mut stream = Coalesced::new(handle, connection).await;
-        assert_eq!(std::mem::take(&mut recorder.0.lock().0), [60, GATHERED_BYTES, 1]);
-        // After the future completed, another owner writes to the stream.
-        frames(&mut stream, &[3]).await.unwrap();
-        assert_eq!(recorder.0.lock().0, [3]);
-    }
-
-    #[tokio::test]
-    async fn what_sending_ends_with_shows_at_the_next_write() {
-        let recorder = Recorder::default();
-        let mut stream = Coalescer::new(recorder.clone(), Clock::system());
-        let handle = stream.handle();
-        recorder.0.lock().1 = true;
-        let connection = async move {
-            frames(&mut stream, &[10]).await.unwrap();
-            tokio::task::yield_now().await;
-            frames(&mut stream, &[10]).await.unwrap_err().kind()
-        };
-        assert_eq!(Coalesced::new(handle, connection).await, io::ErrorKind::BrokenPipe);
     }
 }

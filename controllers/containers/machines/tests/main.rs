@@ -1,4 +1,9 @@
 //! Clusters with the Docker backend, with a server, Cluster API's core controllers, and a host of containers in memory.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod cluster;
 mod container_name;

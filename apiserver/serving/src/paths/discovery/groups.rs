@@ -65,7 +65,7 @@ pub(crate) fn groups(definitions: &Definitions) -> Vec<Group> {
 
 /// Compares versions: stable before beta before alpha, then the higher number first; other names come last,
 /// by name.
-fn compare_versions(a: &str, b: &str) -> Ordering {
+pub fn compare_versions(a: &str, b: &str) -> Ordering {
     match (parse(a), parse(b)) {
         (Some(a), Some(b)) => b.cmp(&a),
         (Some(_), None) => Ordering::Less,
@@ -117,17 +117,4 @@ pub(crate) fn versions() -> Value {
         "kind": "APIVersions", "versions": ["v1"],
         "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_in_order_of_preference() {
-        let mut versions = ["v1alpha1", "foo", "v1", "v10", "v2beta2", "v2", "v2beta10", "v11alpha2", "bar"];
-        versions.sort_by(|a, b| compare_versions(a, b));
-        let expected = ["v10", "v2", "v1", "v2beta10", "v2beta2", "v11alpha2", "v1alpha1", "bar", "foo"];
-        assert_eq!(versions, expected);
-    }
 }

@@ -3,5 +3,5 @@
 mod aggregated;
 pub(crate) mod answer;
 mod documents;
-mod groups;
+pub mod groups;
 mod resources;

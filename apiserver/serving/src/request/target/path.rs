@@ -9,7 +9,7 @@ use crate::request::verb::Verb;
 
 /// Returns the path without percent escapes, which authorization and handlers both use. An escaped slash
 /// separates segments like any other, and `+` is kept. `None` for invalid escapes or invalid UTF-8.
-pub(crate) fn unescaped(path: &str) -> Option<Cow<'_, str>> {
+pub fn unescaped(path: &str) -> Option<Cow<'_, str>> {
     if !path.contains('%') {
         return Some(Cow::Borrowed(path));
     }
@@ -27,20 +27,23 @@ pub(crate) fn unescaped(path: &str) -> Option<Cow<'_, str>> {
 
 /// A path below `/api/{version}/` or `/apis/{group}/{version}/`, split into segments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct ResourcePath<'p> {
-    pub(crate) group: &'p str,
-    pub(crate) version: &'p str,
+pub struct ResourcePath<'p> {
+    /// The group, empty for the core one.
+    pub group: &'p str,
+    /// The version.
+    pub version: &'p str,
     /// The namespace in the path; it may be empty. `None` also for the path of a Namespace itself.
-    pub(crate) namespace: Option<&'p str>,
-    pub(crate) resource: &'p str,
+    pub namespace: Option<&'p str>,
+    /// The plural of the resource.
+    pub resource: &'p str,
     /// Empty for collections.
-    pub(crate) name: &'p str,
+    pub name: &'p str,
     /// Empty for the object itself.
-    pub(crate) subresource: &'p str,
+    pub subresource: &'p str,
     /// The path after the subresource, without its leading slash.
-    pub(crate) rest: &'p str,
+    pub rest: &'p str,
     /// Whether the path begins with `watch/`, the old form of watches.
-    pub(crate) watch: bool,
+    pub watch: bool,
 }
 
 /// Iterator over the segments of a path.
@@ -67,7 +70,7 @@ impl<'p> Iterator for Segments<'p> {
 
 impl<'p> ResourcePath<'p> {
     /// Parses a path without escapes. `None` for a non-resource path, for example a discovery path.
-    pub(crate) fn parse(path: &'p str) -> Option<Self> {
+    pub fn parse(path: &'p str) -> Option<Self> {
         let mut segments = Segments(Some(path.strip_prefix('/')?.trim_end_matches('/')));
         let mut parsed = Self::default();
         match segments.next()? {
@@ -116,96 +119,5 @@ impl<'p> ResourcePath<'p> {
         // A path with a name is a get, whatever the query says.
         let watch = self.name.is_empty() && query.flag("watch").unwrap_or(false);
         Verb::of(method, !self.name.is_empty(), watch)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_name_resources() {
-        // Columns: path, group and version, namespace, then resource, name, subresource, rest.
-        type Case = (&'static str, [&'static str; 2], Option<&'static str>, [&'static str; 4]);
-        let core = ["", "v1"];
-        let table: &[Case] = &[
-            ("/api/v1/namespaces", core, None, ["namespaces", "", "", ""]),
-            ("/api/v1/namespaces/", core, None, ["namespaces", "", "", ""]),
-            ("/api/v1/namespaces/x", core, None, ["namespaces", "x", "", ""]),
-            ("/api/v1/namespaces/x/status", core, None, ["namespaces", "x", "status", ""]),
-            ("/api/v1/namespaces/x/status/y", core, None, ["namespaces", "x", "status", "y"]),
-            ("/api/v1/namespaces/x/finalize", core, None, ["namespaces", "x", "finalize", ""]),
-            ("/api/v1/namespaces/x/secrets", core, Some("x"), ["secrets", "", "", ""]),
-            ("/api/v1/namespaces/x//secrets", core, Some("x"), ["", "secrets", "", ""]),
-            ("/api/v1/namespaces//secrets", core, Some(""), ["secrets", "", "", ""]),
-            ("/api/v1/namespaces//status", core, None, ["namespaces", "", "status", ""]),
-            ("/api/v1/namespaces/x/namespaces", core, Some("x"), ["namespaces", "", "", ""]),
-            ("/api/v1/namespaces/x/namespaces/y/status", core, Some("x"), ["namespaces", "y", "status", ""]),
-            ("/api/v1/namespaces/x/pods/p/proxy/a/b", core, Some("x"), ["pods", "p", "proxy", "a/b"]),
-            ("/api/v1/namespaces/x/pods//log", core, Some("x"), ["pods", "", "log", ""]),
-            ("/apis/g.io/v1/things/t", ["g.io", "v1"], None, ["things", "t", "", ""]),
-            (
-                "/apis/g.io/v1/namespaces/n/things/a:b+c",
-                ["g.io", "v1"],
-                Some("n"),
-                ["things", "a:b+c", "", ""],
-            ),
-            ("/apis/g.io/v1/namespaces/n", ["g.io", "v1"], Some("n"), ["namespaces", "n", "", ""]),
-            (
-                "/apis/g.io/v1/namespaces/n/status",
-                ["g.io", "v1"],
-                Some("n"),
-                ["namespaces", "n", "status", ""],
-            ),
-            ("/api/v1/watch", core, None, ["watch", "", "", ""]),
-            ("/api/v1/watch/pods", core, None, ["pods", "", "", ""]),
-            ("/api/v1/watch/namespaces/x/pods/p", core, Some("x"), ["pods", "p", "", ""]),
-            ("/api/v1/watch/namespaces/x", core, None, ["namespaces", "x", "", ""]),
-        ];
-        for (path, [group, version], namespace, [resource, name, subresource, rest]) in table {
-            let watch = path.contains("/watch/");
-            let expected = ResourcePath {
-                group,
-                version,
-                namespace: *namespace,
-                resource,
-                name,
-                subresource,
-                rest,
-                watch,
-            };
-            assert_eq!(ResourcePath::parse(path), Some(expected), "{path}");
-        }
-        for path in [
-            "/",
-            "/api",
-            "/api/",
-            "/api/v1",
-            "/apis/g.io/v1/",
-            "/version",
-            "/apis/g.io",
-            "/api//pods",
-            "//api/v1/pods",
-        ] {
-            assert_eq!(ResourcePath::parse(path), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn escapes_are_read_once() {
-        let table = [
-            ("/a+b", Some("/a+b")),
-            ("/a%2Fb%3a", Some("/a/b:")),
-            ("/a%252Fb", Some("/a%2Fb")),
-            ("/%c3%a4", Some("/ä")),
-            ("/%ff", None),
-            ("/%", None),
-            ("/%4", None),
-            ("/%+4", None),
-            ("/%zz", None),
-        ];
-        for (path, expected) in table {
-            assert_eq!(unescaped(path).as_deref(), expected, "{path}");
-        }
     }
 }

@@ -9,7 +9,7 @@
 
 mod presence;
 
-pub(crate) use presence::{Presence, Sending};
+pub use presence::{Presence, Sending};
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -44,7 +44,7 @@ impl Owner {
 
 /// The connections of one listener.
 #[derive(Clone, Default)]
-pub(crate) struct Connections(Arc<Mutex<Table>>);
+pub struct Connections(Arc<Mutex<Table>>);
 
 #[derive(Default)]
 struct Table {
@@ -81,7 +81,7 @@ struct State {
 
 /// The next action for a connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Check again after this time.
     Later(Duration),
     /// The connection was idle for too long.
@@ -93,7 +93,7 @@ pub(crate) enum Verdict {
 impl Connections {
     /// Adds a connection. If a limit was reached, another connection is closed for it and the second value
     /// names the limit.
-    pub(crate) fn enter(&self, peer: Option<IpAddr>, now: Instant) -> (Connection, Option<&'static str>) {
+    pub fn enter(&self, peer: Option<IpAddr>, now: Instant) -> (Connection, Option<&'static str>) {
         let owner = Owner::stranger(peer);
         let state =
             State { owner: owner.clone(), active: now, answering: 0, sending: BTreeMap::new(), next: 0 };
@@ -106,9 +106,16 @@ impl Connections {
         (Connection { id, shared, table: self.clone() }, full.then_some("strangers"))
     }
 
+    /// Returns whether nobody has a connection.
+    pub fn is_empty(&self) -> bool {
+        let table = self.0.lock();
+        let is_empty = |class: &Class| class.count == 0 && class.owners.is_empty();
+        is_empty(&table.strangers) && is_empty(&table.users)
+    }
+
     /// Closes the least important connection of a stranger, to free resources of the process. Returns whether
     /// there was one.
-    pub(crate) fn shed(&self) -> bool {
+    pub fn shed(&self) -> bool {
         self.0.lock().strangers.shed()
     }
 }
@@ -167,7 +174,7 @@ impl State {
 }
 
 /// One connection; dropping it removes it from the table.
-pub(crate) struct Connection {
+pub struct Connection {
     id: u64,
     shared: Arc<Shared>,
     table: Connections,
@@ -184,23 +191,31 @@ impl Drop for Connection {
 
 impl Connection {
     /// Returns a handle for the connection's requests.
-    pub(crate) fn presence(&self) -> Presence {
+    pub fn presence(&self) -> Presence {
         Presence { id: self.id, shared: self.shared.clone(), table: self.table.clone() }
     }
 
+    /// Returns the user to whom the connection belongs; `None` if it is a stranger's.
+    pub fn user(&self) -> Option<Arc<str>> {
+        match &self.shared.state.lock().owner {
+            Owner::User(user) => Some(user.clone()),
+            Owner::Stranger(_) => None,
+        }
+    }
+
     /// Completes when the connection must end at once because another one needs its place.
-    pub(crate) async fn ended(&self) {
+    pub async fn ended(&self) {
         self.shared.end.cancelled().await;
     }
 
     /// Returns whether a response is being computed.
-    pub(crate) fn is_answering(&self) -> bool {
+    pub fn is_answering(&self) -> bool {
         self.shared.state.lock().answering > 0
     }
 
     /// Decides what to do with the connection. `unsent` is the time since which the peer accepts no bytes, if
     /// it does not.
-    pub(crate) fn verdict(&self, now: Instant, unsent: Option<Instant>) -> Verdict {
+    pub fn verdict(&self, now: Instant, unsent: Option<Instant>) -> Verdict {
         let state = self.shared.state.lock();
         let oldest = state.sending.values().flatten().copied().chain(unsent).min();
         let stalled = oldest.map(|since| now.duration_since(since));
@@ -220,97 +235,5 @@ impl Connection {
 impl State {
     fn idle_limit(&self) -> Duration {
         if self.is_stranger() { limits::STRANGER_IDLE } else { limits::IDLE }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn peer(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([192, 0, 2, last]))
-    }
-
-    fn is_ended(connection: &Connection) -> bool {
-        connection.shared.end.is_cancelled()
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn whoever_holds_most_makes_room() {
-        let (table, clock) = (
-            Connections::default(),
-            machinery::clock::Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap()),
-        );
-        let (other, _) = table.enter(peer(2), clock.monotonic());
-        tokio::time::advance(Duration::from_secs(1)).await;
-        let held: Vec<Connection> =
-            (1..limits::STRANGERS).map(|_| table.enter(peer(1), clock.monotonic()).0).collect();
-        let answering = held[0].presence().begin(clock.monotonic());
-        let (newest, full) = table.enter(peer(3), clock.monotonic());
-        assert_eq!(full, Some("strangers"));
-        let ended: Vec<usize> = (0..held.len()).filter(|at| is_ended(&held[*at])).collect();
-        assert_eq!(ended, [1], "the first one is busy");
-        assert!(!is_ended(&other) && !is_ended(&newest));
-        drop(answering);
-        // A connection that signs in frees a place for a stranger.
-        assert_eq!(other.presence().sign_in("bob"), None);
-        let (more, full) = table.enter(peer(3), clock.monotonic());
-        assert_eq!(full, None);
-        // A connection keeps its first user.
-        assert_eq!(other.presence().sign_in("eve"), None);
-        assert_eq!(other.shared.state.lock().owner, Owner::User("bob".into()));
-        drop((held, other, newest, more));
-        let table = table.0.lock();
-        assert_eq!((table.strangers.count, table.users.count), (0, 0));
-        assert!(table.strangers.owners.is_empty() && table.users.owners.is_empty());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn users_share_their_room() {
-        let (table, clock) = (
-            Connections::default(),
-            machinery::clock::Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap()),
-        );
-        let sign_in = |user: &str| {
-            let (connection, _) = table.enter(peer(1), clock.monotonic());
-            let full = connection.presence().sign_in(user);
-            (connection, full)
-        };
-        let held: Vec<_> = (0..limits::CONNECTIONS).map(|_| sign_in("eve")).collect();
-        assert!(held.iter().all(|(connection, full)| full.is_none() && !is_ended(connection)));
-        let (bob, full) = sign_in("bob");
-        assert_eq!(full, Some("connections"));
-        assert!(!is_ended(&bob));
-        assert_eq!(held.iter().filter(|(connection, _)| is_ended(connection)).count(), 1);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn idle_and_stalled_connections_end() {
-        let (table, clock) = (
-            Connections::default(),
-            machinery::clock::Clock::simulated("2026-01-01T00:00:00Z".parse().unwrap()),
-        );
-        let (connection, _) = table.enter(peer(1), clock.monotonic());
-        let verdict = |unsent| connection.verdict(clock.monotonic(), unsent);
-        assert_eq!(verdict(None), Verdict::Later(limits::STRANGER_IDLE));
-        let sending = connection.presence().begin(clock.monotonic()).send(clock.monotonic());
-        tokio::time::advance(limits::STRANGER_IDLE - Duration::from_secs(1)).await;
-        assert_eq!(verdict(None), Verdict::Later(Duration::from_secs(1)));
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(verdict(None), Verdict::Idle, "an answer that a stranger does not take");
-        connection.presence().sign_in("bob");
-        assert_eq!(verdict(None), Verdict::Later(limits::STALLED), "a watch without events");
-        sending.waits(Some(clock.monotonic()));
-        tokio::time::advance(limits::STALLED - Duration::from_secs(1)).await;
-        assert_eq!(verdict(None), Verdict::Later(Duration::from_secs(1)));
-        sending.waits(None);
-        let unsent = Some(clock.monotonic());
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(verdict(None), Verdict::Later(limits::STALLED));
-        tokio::time::advance(limits::STALLED).await;
-        assert_eq!(verdict(unsent), Verdict::Stalled);
-        drop(sending);
-        tokio::time::advance(limits::IDLE).await;
-        assert_eq!(verdict(None), Verdict::Idle);
     }
 }

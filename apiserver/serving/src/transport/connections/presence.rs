@@ -9,7 +9,7 @@ use crate::limits;
 
 /// A connection from the point of view of its requests.
 #[derive(Clone)]
-pub(crate) struct Presence {
+pub struct Presence {
     pub(super) id: u64,
     pub(super) shared: Arc<Shared>,
     pub(super) table: Connections,
@@ -18,7 +18,7 @@ pub(crate) struct Presence {
 impl Presence {
     /// Assigns the connection to this user, unless it already has one. If a limit was reached, another
     /// connection is closed for it and the limit's name is returned.
-    pub(crate) fn sign_in(&self, user: &str) -> Option<&'static str> {
+    pub fn sign_in(&self, user: &str) -> Option<&'static str> {
         if !self.shared.state.lock().is_stranger() {
             return None;
         }
@@ -38,7 +38,7 @@ impl Presence {
     }
 
     /// Marks the start of a request.
-    pub(crate) fn begin(self, now: Instant) -> Answering {
+    pub fn begin(self, now: Instant) -> Answering {
         let mut state = self.shared.state.lock();
         state.active = now;
         state.answering += 1;
@@ -48,11 +48,11 @@ impl Presence {
 }
 
 /// A request whose response is being computed; dropping it ends that.
-pub(crate) struct Answering(Presence);
+pub struct Answering(Presence);
 
 impl Answering {
     /// Marks the response as computed and now being sent.
-    pub(crate) fn send(&self, now: Instant) -> Sending {
+    pub fn send(&self, now: Instant) -> Sending {
         let mut state = self.0.shared.state.lock();
         state.active = now;
         state.next += 1;
@@ -69,14 +69,14 @@ impl Drop for Answering {
 }
 
 /// A response that is being sent; dropping it ends that.
-pub(crate) struct Sending {
+pub struct Sending {
     id: u64,
     shared: Arc<Shared>,
 }
 
 impl Sending {
     /// Records since when the peer must read the next piece; `None` once it asked for it.
-    pub(crate) fn waits(&self, since: Option<Instant>) {
+    pub fn waits(&self, since: Option<Instant>) {
         self.shared.state.lock().sending.insert(self.id, since);
     }
 }
