@@ -12,4 +12,6 @@ mod naming;
 mod reboot;
 mod recorded;
 mod round_trip;
+#[path = "../templates/tests/main.rs"]
+mod templates;
 mod version;

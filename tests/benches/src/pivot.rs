@@ -94,7 +94,7 @@ fn multiply(one: &Path, many: &Path, count: usize) -> Result<usize> {
 }
 
 /// Returns the text for another cluster: renames the cluster wherever its name is a separate word.
-fn named(text: &str, number: usize) -> String {
+pub fn named(text: &str, number: usize) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(FIRST) {
@@ -109,7 +109,8 @@ fn named(text: &str, number: usize) -> String {
     renamed
 }
 
-fn uids(text: &str) -> Vec<String> {
+/// Returns the UIDs in a text.
+pub fn uids(text: &str) -> Vec<String> {
     let is_uid = |part: &[u8]| {
         part.iter().enumerate().all(|(index, byte)| match index {
             8 | 13 | 18 | 23 => *byte == b'-',
@@ -152,17 +153,5 @@ async fn measured(bench: &Bench, command: &mut Command) -> Result<Figures> {
             }
             None => bench.clock.sleep(LOOK).await,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_and_identities() {
-        assert_eq!(named("zero zero-ca xzero zero1 /zero_zero.yaml", 7), "c7 c7-ca xzero zero1 /c7_c7.yaml");
-        let uid = "00000000-0000-4000-8000-0123456789ab";
-        assert_eq!(uids(&format!("uid: {uid}, {}", &uid[1..])), [uid]);
     }
 }

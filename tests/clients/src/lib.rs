@@ -17,6 +17,7 @@
 //! the transcript.
 
 pub mod pattern;
+pub mod scenarios;
 pub mod session;
 pub mod suites;
 pub mod transcript;

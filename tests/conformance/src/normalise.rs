@@ -298,7 +298,3 @@ impl Normaliser<'_> {
         }
     }
 }
-
-#[cfg(test)]
-#[path = "normalise_tests.rs"]
-mod tests;

@@ -7,9 +7,9 @@ use crate::known::Known;
 
 const HEAD: &str = "# Conformance\n
 How close the API server is to kube-apiserver 1.36: recorded requests are replayed, and code, headers, warnings and every field of the
-answer are compared with the real server's. `cargo test -p firstlight-conformance` runs them; it fails when a case fails that is not listed here, or
+answer are compared with the real server's. `cargo xtask test conformance` runs them; it fails when a case fails that is not listed here, or
 passes although it is listed. `cargo run -p firstlight-conformance -- TOPIC|CASE...` shows each difference. The page is written by
-`UPDATE_EXPECT=1 cargo test -p firstlight-conformance` from `tests/conformance/known-failures.txt` and `clients.md`.\n\n";
+`UPDATE_EXPECT=1 cargo xtask test conformance` from `tests/conformance/known-failures.txt` and `clients.md`.\n\n";
 
 /// The part about clients, and the tests that cover them.
 pub const CLIENTS: &str = include_str!("../clients.md");

@@ -49,7 +49,7 @@ fn the_page_says_what_the_list_says() {
     let expected = page::write(&Golden::committed().totals().unwrap(), &known::read().unwrap());
     assert!(
         written == expected,
-        "docs/conformance.md is stale; UPDATE_EXPECT=1 cargo test -p firstlight-conformance writes it"
+        "docs/conformance.md is stale; UPDATE_EXPECT=1 cargo xtask test conformance writes it"
     );
 }
 

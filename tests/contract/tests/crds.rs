@@ -10,7 +10,7 @@ use contract::{ALLOWED, compare};
 use serde_json::{Value, json};
 
 fn upstream() -> BTreeMap<String, Value> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../contract/data");
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();

@@ -1,4 +1,9 @@
 //! Simulations with a paused clock.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
 
 mod budgets;
 mod drawn;
@@ -7,6 +12,7 @@ mod fleet;
 mod healing;
 mod idle;
 mod idle_bmcs;
+mod invariants;
 mod lifecycles;
 mod long_names;
 mod metal_clusters;

@@ -83,7 +83,11 @@ async fn start(tools: &Path, folder: &Path, kubeconfig: &Path) -> Result<Program
     Ok(manager)
 }
 
-fn example() -> Result<Vec<Value>> {
+/// Returns the objects of the example.
+///
+/// # Errors
+/// The example cannot be read.
+pub fn example() -> Result<Vec<Value>> {
     let path = clients::session::root().join("examples/first-cluster.yaml");
     let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     text.split("\n---\n").map(|document| Ok(serde_saphyr::from_str(document)?)).collect()
@@ -187,7 +191,7 @@ async fn missing(objects: &Objects, replicas: usize, version: &str) -> Result<Op
 }
 
 /// Returns the first of these conditions that is not true.
-fn not_true(object: &Value, wanted: &[&str]) -> Option<String> {
+pub fn not_true(object: &Value, wanted: &[&str]) -> Option<String> {
     let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let is_true = |kind: &&&str| {
         conditions.iter().any(|condition| condition["type"] == **kind && condition["status"] == "True")
@@ -198,32 +202,7 @@ fn not_true(object: &Value, wanted: &[&str]) -> Option<String> {
 }
 
 /// The errors about etcd in a log of klog, in which such a line begins with `E`.
-fn errors(log: &str) -> Vec<&str> {
+pub fn errors(log: &str) -> Vec<&str> {
     let is_error = |line: &&str| line.starts_with('E') || line.contains("panic");
     log.lines().filter(is_error).filter(|line| line.to_lowercase().contains("etcd")).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn errors_about_etcd_are_found() {
-        let log = "I1126 1 a.go:1] etcd is fine\nE1126 1 a.go:1] \"Failed to dial etcd\"\nE1126 1 b.go:2] \"other\"";
-        assert_eq!(errors(log), ["E1126 1 a.go:1] \"Failed to dial etcd\""]);
-    }
-
-    #[test]
-    fn conditions_that_are_not_true_are_named() {
-        let object = json!({"kind": "Machine", "metadata": {"name": "a"},
-            "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Up", "status": "False"}]}});
-        assert_eq!(not_true(&object, &["Ready"]), None);
-        assert!(not_true(&object, &["Ready", "Up"]).unwrap().contains("Up is {"));
-        assert!(not_true(&object, &["Absent"]).unwrap().contains("Absent is null"));
-    }
-
-    #[test]
-    fn the_example_is_read() {
-        assert!(example().unwrap().iter().any(|object| object["kind"] == "KubeadmControlPlane"));
-    }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// The runs that are too long for each change, as arguments of `cargo xtask`. A failure does not stop the others.
-pub(crate) const LONG: [&[&str]; 10] = [
+pub const LONG: [&[&str]; 10] = [
     &["clients", "--all"],
     &["attack", "--full"],
     &["crash", "--seeds", "50", "--kills", "200"],

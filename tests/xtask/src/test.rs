@@ -39,22 +39,23 @@ pub fn run(root: &Path, name: &str, filters: &[String]) -> Result<()> {
 
 /// Tests of one program that hold a crate.
 #[derive(Debug, PartialEq)]
-struct Tests {
+pub struct Tests {
     /// The arguments of cargo that choose the program. It is chosen from the whole workspace, because a package alone has other features, for
     /// which cargo would build what it depends on a second time.
-    program: Vec<String>,
+    pub program: Vec<String>,
     /// What their names begin with.
     begin: Vec<String>,
 }
 
 impl Tests {
-    fn of_program(name: &str, begin: &[&str]) -> Self {
+    /// Returns the tests of a program whose names begin with one of these.
+    pub fn of_program(name: &str, begin: &[&str]) -> Self {
         let program = ["--workspace", "--test", name].map(str::to_owned).to_vec();
         Self { program, begin: begin.iter().map(|name| (*name).to_owned()).collect() }
     }
 
     /// Returns the names of the tests that are meant, of those that the program lists.
-    fn choose<'a>(&self, listed: &'a str, filters: &[String]) -> Vec<&'a str> {
+    pub fn choose<'a>(&self, listed: &'a str, filters: &[String]) -> Vec<&'a str> {
         let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
         let rest = |name: &'a str| match self.begin.as_slice() {
             [] => Some(name),
@@ -70,7 +71,7 @@ impl Tests {
 ///
 /// # Errors
 /// There is no such crate, several have this name, or no test holds it.
-fn tests_of(metadata: &Value, name: &str, only_own: bool) -> Result<Vec<Tests>> {
+pub fn tests_of(metadata: &Value, name: &str, only_own: bool) -> Result<Vec<Tests>> {
     let crates = Crate::all(metadata);
     let meant: Vec<&Crate<'_>> = crates.iter().filter(|one| one.is_called(name)).collect();
     let meant = match meant.as_slice() {
@@ -90,7 +91,7 @@ fn tests_of(metadata: &Value, name: &str, only_own: bool) -> Result<Vec<Tests>> 
     } else {
         found.extend(meant.programs().map(|name| Tests::of_program(name, &[])));
     }
-    if let Some((floor, module)) = meant.module(&crates) {
+    if let Some((floor, module)) = meant.module() {
         found.push(Tests::of_program(floor, &[&format!("{module}::")]));
     }
     let others = meant.value["metadata"]["held-by"].as_array().into_iter().flatten();
@@ -151,79 +152,11 @@ impl<'a> Crate<'a> {
     }
 
     /// The test program of its floor, and the name of its module there.
-    fn module(&self, crates: &[Crate<'a>]) -> Option<(&'a str, String)> {
+    fn module(&self) -> Option<(&'a str, String)> {
         let (floor, rest) = self.folder.split_once('/')?;
-        let tests = crates.iter().find(|one| one.folder == format!("{floor}/tests"))?;
         let root =
             self.value["manifest_path"].as_str()?.strip_suffix(&format!("{}/Cargo.toml", self.folder))?;
-        let main = std::fs::read_to_string(Path::new(root).join(tests.folder).join("main.rs")).ok()?;
+        let main = std::fs::read_to_string(Path::new(root).join(floor).join("tests/main.rs")).ok()?;
         main.contains(&format!("\"../{rest}/tests/")).then_some((floor, rest.replace('/', "_")))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{Tests, tests_of};
-
-    /// A workspace in `root` with a floor whose program has a module for `metal/bmc`.
-    fn workspace(root: &std::path::Path) -> Value {
-        let floor = root.join("controllers/tests");
-        std::fs::create_dir_all(&floor).unwrap();
-        let main = "#[path = \"../metal/bmc/tests/main.rs\"]\nmod metal_bmc;\n";
-        std::fs::write(floor.join("main.rs"), main).unwrap();
-        let package = |name: &str, folder: &str, kind: &str, test: bool, held_by: Value| {
-            json!({
-                "name": name,
-                "manifest_path": root.join(folder).join("Cargo.toml"),
-                "metadata": {"held-by": held_by},
-                "targets": [{"kind": [kind], "name": folder.rsplit('/').next(), "test": test}],
-            })
-        };
-        json!({"workspace_root": root, "packages": [
-            package("firstlight-bmc", "controllers/metal/bmc", "lib", false, json!(["redfish faults::"])),
-            package("firstlight-controllers-tests", "controllers/tests", "test", true, json!([])),
-            package("firstlight-tidy", "tests/tidy", "lib", true, json!([])),
-            package("firstlight-pivot-tests", "tests/pivot", "test", true, json!([])),
-            package("firstlight-store", "apiserver/store", "lib", false, json!([])),
-        ]})
-    }
-
-    #[test]
-    fn the_tests_of_a_crate_are_found_wherever_they_stand() {
-        let root = tempfile::tempdir().unwrap();
-        let workspace = workspace(root.path());
-        let both =
-            [Tests::of_program("controllers", &["metal_bmc::"]), Tests::of_program("redfish", &["faults::"])];
-        for name in ["bmc", "firstlight-bmc", "metal/bmc", "controllers/metal/bmc/"] {
-            let found = tests_of(&workspace, name, false).unwrap();
-            assert_eq!(found, both, "{name}");
-            assert_eq!(tests_of(&workspace, name, true).unwrap(), both[..1], "{name}");
-        }
-        let tidy = tests_of(&workspace, "tidy", false).unwrap();
-        assert_eq!(tidy[0].program, ["--package", "firstlight-tidy", "--tests"]);
-        assert_eq!(tests_of(&workspace, "pivot-tests", false).unwrap(), [Tests::of_program("pivot", &[])]);
-        let refused =
-            [("redfish", "no crate is called redfish"), ("store", "no test holds firstlight-store")];
-        for (name, error) in refused {
-            let found = tests_of(&workspace, name, false).unwrap_err().to_string();
-            assert!(found.starts_with(error), "{found}");
-        }
-    }
-
-    #[test]
-    fn only_tests_of_the_crate_are_chosen() {
-        let listed =
-            "http::store::one: test\nstore::two_refused: test\nstore::refused: test\nstore::x: benchmark\n";
-        let of = |begin: &[&str], filters: &[&str]| {
-            let filters: Vec<String> = filters.iter().map(|filter| (*filter).to_owned()).collect();
-            Tests::of_program("apiserver", begin).choose(listed, &filters).join(" ")
-        };
-        assert_eq!(of(&["store::"], &[]), "store::two_refused store::refused");
-        assert_eq!(of(&["store::"], &["two", "x"]), "store::two_refused");
-        assert_eq!(of(&["store::"], &["store"]), "", "the name of the module is not part of it");
-        assert_eq!(of(&["none::", "http::"], &["one"]), "http::store::one");
-        assert_eq!(of(&[], &["store"]), "http::store::one store::two_refused store::refused");
     }
 }

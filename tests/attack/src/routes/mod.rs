@@ -3,7 +3,7 @@
 //! answered with 403.
 
 mod discovery;
-mod model;
+pub mod model;
 mod paths;
 
 use std::collections::BTreeMap;

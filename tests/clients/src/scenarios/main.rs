@@ -3,19 +3,18 @@
 
 #![allow(clippy::print_stderr, reason = "says how long each scenario took")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Result, anyhow, ensure};
+use clients::scenarios::{LONG, chosen, scenarios};
 use clients::session::{Tools, play_against, root};
 use machinery::clock::Clock;
 use tempfile::TempDir;
 use test_server::Server;
 use tokio::task::JoinSet;
 
-/// Scenarios that take long, which are played by name or with `--all`.
-const LONG: [&str; 2] = ["scale", "scale_class"];
 /// Limit for a command of a long scenario.
 const LONG_DEADLINE: Duration = Duration::from_secs(600);
 
@@ -30,27 +29,6 @@ fn main() -> Result<()> {
     }
     let tools = Tools::find().map_err(|reason| anyhow!(reason))?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(play_all(tools, chosen))
-}
-
-/// Returns the scenarios of a folder by name.
-fn scenarios(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let path = entry?.path();
-        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned());
-        let Some(name) = name.filter(|_| path.extension().is_some_and(|end| end == "txt")) else { continue };
-        found.push((name, path));
-    }
-    found.sort();
-    Ok(found)
-}
-
-/// Returns the scenarios to play: those with these names, or without names all but the long ones.
-fn chosen(all: Vec<(String, PathBuf)>, names: &[String], also_long: bool) -> Vec<(String, PathBuf)> {
-    let is_chosen = |name: &String| {
-        if names.is_empty() { also_long || !LONG.contains(&name.as_str()) } else { names.contains(name) }
-    };
-    all.into_iter().filter(|(name, _)| is_chosen(name)).collect()
 }
 
 /// Plays the scenarios on one server, and reports all that failed. Each long one is played alone, after the others: it keeps the server so
@@ -113,28 +91,4 @@ fn prepare(tools: &Tools, server: &Server, name: &str) -> Result<(TempDir, PathB
     kubectl(&["create", "namespace", &namespace])?;
     kubectl(&["config", "set-context", "--current", &format!("--namespace={namespace}")])?;
     Ok((home, kubeconfig))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_scenarios_are_played_by_name() {
-        let names = |wanted: &[&str], also_long: bool| -> Vec<String> {
-            let all = ["node_drain", "scale"].map(|name| (name.to_owned(), PathBuf::new())).to_vec();
-            let wanted: Vec<String> = wanted.iter().map(|name| (*name).to_owned()).collect();
-            chosen(all, &wanted, also_long).into_iter().map(|(name, _)| name).collect()
-        };
-        assert_eq!(names(&[], false), ["node_drain"]);
-        assert_eq!(names(&[], true), ["node_drain", "scale"]);
-        assert_eq!(names(&["scale"], false), ["scale"]);
-        assert_eq!(names(&["apply"], true), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn every_long_scenario_exists() {
-        let all = scenarios(&root().join("tests/clients/scenarios")).unwrap();
-        assert!(LONG.iter().all(|long| all.iter().any(|(name, _)| name == long)), "{all:?}");
-    }
 }

@@ -11,8 +11,6 @@ mod quorum;
 mod reasons;
 mod rest;
 mod surge;
-#[cfg(test)]
-mod tests;
 mod untouched;
 mod view;
 

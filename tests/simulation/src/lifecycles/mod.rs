@@ -4,10 +4,10 @@
 //! [`World`](crate::world::World), and compares: what an [`order`] lists happens in this order there and here, and the objects come to
 //! rest with the same conditions, messages and numbers.
 
-mod compare;
+pub mod compare;
 pub mod facts;
 pub mod order;
 pub mod play;
 pub mod recording;
 pub mod story;
-mod topology;
+pub mod topology;

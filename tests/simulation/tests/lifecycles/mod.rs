@@ -2,10 +2,15 @@
 
 mod adoption;
 mod classes;
+mod compare;
 mod control_plane_remediation;
 mod drain;
+mod facts;
+mod order;
 mod plain;
+mod recording;
 mod rollout_after;
+mod topology;
 mod worker_remediation;
 
 use anyhow::{Context as _, Result};

@@ -2,7 +2,7 @@
 //! touched.
 
 mod bmcs;
-mod logs;
+pub mod logs;
 mod objects;
 mod processes;
 mod webhook;

@@ -127,7 +127,7 @@ impl Manifests {
 }
 
 /// Returns the condition if its status is another one.
-fn other(object: &Value, kind: &str, status: &str) -> Option<String> {
+pub fn other(object: &Value, kind: &str, status: &str) -> Option<String> {
     let conditions = object["status"]["conditions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let found = conditions.iter().find(|condition| condition["type"] == kind).unwrap_or(&Value::Null);
     let name = (&object["kind"], &object["metadata"]["name"]);
@@ -136,19 +136,4 @@ fn other(object: &Value, kind: &str, status: &str) -> Option<String> {
 
 fn named(kind: &str, name: &str) -> Value {
     json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": {"namespace": "default", "name": name}})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_condition_with_another_status_is_named() {
-        let object = json!({"kind": "Cluster", "metadata": {"name": "a"}, "status": {"conditions": [{"type": "Available", "status": "True"}]}});
-        assert_eq!(other(&object, "Available", "True"), None);
-        assert!(
-            other(&object, "Available", "False").unwrap().starts_with("Available of \"Cluster\" \"a\" is {")
-        );
-        assert!(other(&object, "RollingOut", "False").unwrap().ends_with("is null"));
-    }
 }

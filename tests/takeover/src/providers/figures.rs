@@ -67,7 +67,8 @@ fn descendants(process: u32) -> Result<Vec<u32>> {
     Ok(found.split_off(1))
 }
 
-fn parse(text: &str) -> Memory {
+/// Reads what the kernel says about the memory of a process.
+pub fn parse(text: &str) -> Memory {
     Memory {
         resident: field(text, "Rss:"),
         private: field(text, "Private_Clean:") + field(text, "Private_Dirty:"),
@@ -79,17 +80,4 @@ fn parse(text: &str) -> Memory {
 fn field(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernels_figures_are_read() {
-        let text =
-            "00400000-7fff rollup\nRss:  3000 kB\nPss: 10 kB\nPrivate_Clean:  4 kB\nPrivate_Dirty:  200 kB\n";
-        assert_eq!(parse(text), Memory { resident: 3000, private: 204, processes: 1 });
-        assert!(of(std::process::id()).unwrap().resident > 0);
-    }
 }

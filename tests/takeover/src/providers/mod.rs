@@ -2,9 +2,9 @@
 //! and control plane providers, and the Dev provider with its in-memory backend. They bring a cluster of a ClusterClass up, and a plain one.
 //! Then our controllers do the same with the plain one, and the results are compared.
 
-mod cluster;
-mod figures;
-mod outcome;
+pub mod cluster;
+pub mod figures;
+pub mod outcome;
 mod repository;
 mod site;
 pub mod specs;

@@ -42,7 +42,7 @@ pub async fn of(objects: &Objects) -> Result<Outcome> {
 }
 
 /// Returns the properties of an object, and an empty one, which counts the object.
-fn properties(object: &Value) -> Vec<String> {
+pub fn properties(object: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut found = vec![String::new()];
     for condition in object["status"]["conditions"].as_array().into_iter().flatten() {
@@ -71,23 +71,4 @@ pub fn differences(theirs: &Outcome, ours: &Outcome) -> Vec<String> {
     differ
         .map(|name| format!("{name}: {} upstream, {} here", count(theirs, name), count(ours, name)))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_differs_is_named() {
-        let object = json!({"metadata": {"finalizers": ["a"]}, "spec": {"version": "v1"}, "status": {"phase": "Running",
-            "replicas": 3, "conditions": [{"type": "Ready", "status": "True", "reason": "Ready"}]}});
-        let found = properties(&object);
-        assert_eq!(
-            found,
-            ["", " Ready=True (Ready)", " replicas=3", " phase=Running", " version=v1", " finalizer a"]
-        );
-        let outcome = |count| Outcome::from([("Machine".to_owned(), count)]);
-        assert_eq!(differences(&outcome(1), &outcome(1)), Vec::<String>::new());
-        assert_eq!(differences(&outcome(2), &Outcome::new()), ["Machine: 2 upstream, 0 here"]);
-    }
 }

@@ -9,7 +9,7 @@ use super::release::Release;
 use super::tools::{digest, output_of};
 
 /// The file name of the archive.
-pub(super) fn file_name(release: &Release) -> String {
+pub fn file_name(release: &Release) -> String {
     format!("{}.tar.gz", release.name())
 }
 
@@ -45,7 +45,7 @@ pub(super) fn make(release: &Release) -> Result<()> {
 ///
 /// # Errors
 /// The archive has another program, or one that does not run.
-pub(super) fn try_it(release: &Release) -> Result<()> {
+pub fn try_it(release: &Release) -> Result<()> {
     let stage = release.stage("unpacked")?;
     let mut tar = Command::new("tar");
     tar.arg("--extract").arg("--file").arg(release.output.join(file_name(release)));

@@ -20,18 +20,18 @@ type Key = (String, String);
 
 /// What `cargo tree` says of the crates.
 #[derive(Default)]
-struct Crates {
+pub struct Crates {
     /// The licence and the repository of each crate; empty if its manifest has none.
-    known: BTreeMap<Key, (String, String)>,
+    pub known: BTreeMap<Key, (String, String)>,
     /// The crates that each crate depends on.
-    edges: BTreeMap<Key, BTreeSet<Key>>,
+    pub edges: BTreeMap<Key, BTreeSet<Key>>,
 }
 
 /// Returns the list for a program that was built from the workspace in `root`.
 ///
 /// # Errors
 /// cargo fails, or `Cargo.lock` cannot be read.
-pub(super) fn of(root: &Path, program: &Program) -> Result<Value> {
+pub fn of(root: &Path, program: &Program) -> Result<Value> {
     let mut crates = Crates::default();
     for package in PACKAGES {
         crates.read(&tree(root, package, &["--edges=no-dev", "--prefix=depth", "--format={p}|{l}|{r}"])?)?;
@@ -65,7 +65,7 @@ pub(super) fn of(root: &Path, program: &Program) -> Result<Value> {
 }
 
 /// Prints the dependencies of a package as a tree.
-pub(super) fn tree(root: &Path, package: &str, options: &[&str]) -> Result<String> {
+pub fn tree(root: &Path, package: &str, options: &[&str]) -> Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut tree = Command::new(cargo);
     tree.args(["tree", "--locked", "--package", package]).args(options).current_dir(root);
@@ -75,7 +75,7 @@ pub(super) fn tree(root: &Path, package: &str, options: &[&str]) -> Result<Strin
 
 impl Crates {
     /// Reads lines like `2tokio v1.50.0|MIT|https://github.com/tokio-rs/tokio`, whose number is the depth in the tree.
-    fn read(&mut self, tree: &str) -> Result<()> {
+    pub fn read(&mut self, tree: &str) -> Result<()> {
         let mut path: Vec<Key> = Vec::new();
         for line in tree.lines() {
             let failed = || format!("`cargo tree` printed {line:?}");
@@ -108,7 +108,8 @@ fn checksums(lock: &str) -> Result<BTreeMap<Key, String>> {
     Ok(all.collect())
 }
 
-fn component(key: &Key, (licence, repository): &(String, String), checksum: Option<&String>) -> Value {
+/// Returns the entry of a crate in the list.
+pub fn component(key: &Key, (licence, repository): &(String, String), checksum: Option<&String>) -> Value {
     let mut component =
         json!({"type": "library", "bom-ref": reference(key), "name": key.0, "version": key.1});
     if !licence.is_empty() {
@@ -127,25 +128,4 @@ fn component(key: &Key, (licence, repository): &(String, String), checksum: Opti
 
 fn reference((name, version): &Key) -> String {
     format!("{name}@{version}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tree_becomes_crates_and_edges() {
-        let mut crates = Crates::default();
-        let tree = "0a v0.1.0 (/x/a)|Apache-2.0|\n1b v1.0.0|MIT/Apache-2.0|https://b\n2c v2.0.0 (proc-macro)||\n1c v2.0.0 (proc-macro)|| (*)\n";
-        crates.read(tree).unwrap();
-        let key = |name: &str, version: &str| (name.to_owned(), version.to_owned());
-        let (a, b, c) = (key("a", "0.1.0"), key("b", "1.0.0"), key("c", "2.0.0"));
-        assert_eq!(crates.edges[&a], BTreeSet::from([b.clone(), c.clone()]));
-        assert_eq!(crates.edges[&b], BTreeSet::from([c.clone()]));
-        let made = component(&b, &crates.known[&b], Some(&"00".to_owned()));
-        assert_eq!(made["licenses"][0]["expression"], "MIT OR Apache-2.0");
-        assert_eq!(made["purl"], "pkg:cargo/b@1.0.0");
-        assert_eq!(component(&c, &crates.known[&c], None).get("licenses"), None);
-        assert!(Crates::default().read("no depth").is_err());
-    }
 }

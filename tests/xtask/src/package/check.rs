@@ -11,7 +11,7 @@ use super::tools::output_of;
 use super::{archive, debian};
 
 /// The newest glibc that a release may need, as the README says. A release is built on a distribution that has no newer one.
-pub(super) const GLIBC: Version = (2, 34);
+pub const GLIBC: Version = (2, 34);
 /// Installs the Debian package in an empty root folder.
 const INSTALLATION: &str = "bootstrap/firstlight/packaging/debian/try";
 
@@ -58,7 +58,7 @@ fn action(release: &Release) -> Result<()> {
 }
 
 /// Checks all files against the checksums, with another program than the one that made them.
-pub(super) fn checksums(release: &Release) -> Result<()> {
+pub fn checksums(release: &Release) -> Result<()> {
     let mut sums = Command::new("sha256sum");
     output_of(sums.args(["--check", "--strict", "--quiet", SUMS]).current_dir(&release.output)).map(drop)
 }

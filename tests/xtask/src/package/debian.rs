@@ -17,7 +17,7 @@ const SCRIPTS: &[&str] = &["postinst", "prerm", "postrm"];
 const OPTIONS: &str = "etc/default/firstlight";
 
 /// The file name of the package.
-pub(super) fn file_name(release: &Release) -> String {
+pub fn file_name(release: &Release) -> String {
     format!("firstlight_{}_{}.deb", release.program.version, architecture())
 }
 

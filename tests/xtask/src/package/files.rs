@@ -70,7 +70,7 @@ fn is_executable(path: &Path) -> Result<bool> {
 }
 
 /// Sets permissions that do not depend on the user's umask.
-pub(super) fn set_mode(path: &Path, is_executable: bool) -> Result<()> {
+pub fn set_mode(path: &Path, is_executable: bool) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = if is_executable { 0o755 } else { 0o644 };
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))

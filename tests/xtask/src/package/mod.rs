@@ -1,14 +1,14 @@
 //! Implements `cargo xtask package`: everything that a release consists of, in `target/packages`.
 
-mod archive;
-mod bill;
-mod check;
-mod debian;
-mod files;
-mod program;
+pub mod archive;
+pub mod bill;
+pub mod check;
+pub mod debian;
+pub mod files;
+pub mod program;
 mod provenance;
-mod release;
-mod tools;
+pub mod release;
+pub mod tools;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -41,7 +41,7 @@ pub fn run(root: &Path, is_for_release: bool) -> Result<()> {
 }
 
 /// Makes the packages in `output`, whose earlier content is deleted.
-fn make(root: &Path, program: Program, output: &Path, with_provenance: bool) -> Result<Release> {
+pub fn make(root: &Path, program: Program, output: &Path, with_provenance: bool) -> Result<Release> {
     if output.exists() {
         std::fs::remove_dir_all(output).with_context(|| format!("cannot empty {}", output.display()))?;
     }
@@ -68,6 +68,3 @@ fn make(root: &Path, program: Program, output: &Path, with_provenance: bool) -> 
     write(&output.join(SUMS), sums?.as_bytes())?;
     Ok(release)
 }
-
-#[cfg(test)]
-mod tests;

@@ -22,15 +22,15 @@ const PACKAGES: &[(&str, &str)] = &[
 pub(super) type Version = (u32, u32);
 
 /// The program that goes into a package.
-pub(super) struct Program {
+pub struct Program {
     /// Its file.
-    pub(super) path: PathBuf,
+    pub path: PathBuf,
     /// Its version, for example `0.1.0`.
-    pub(super) version: String,
+    pub version: String,
     /// The oldest glibc with which it runs; `None` for a static program.
-    pub(super) glibc: Option<Version>,
+    pub glibc: Option<Version>,
     /// Debian's packages with its libraries.
-    pub(super) packages: BTreeSet<&'static str>,
+    pub packages: BTreeSet<&'static str>,
 }
 
 impl Program {
@@ -54,7 +54,7 @@ impl Program {
     }
 
     /// The field `Depends` of the Debian package; empty for a static program.
-    pub(super) fn depends(&self) -> String {
+    pub fn depends(&self) -> String {
         let bounds = self.packages.iter().map(|package| match self.glibc {
             Some((major, minor)) if *package == "libc6" => format!("libc6 (>= {major}.{minor})"),
             _ => (*package).to_owned(),
@@ -64,7 +64,7 @@ impl Program {
 }
 
 /// The newest version of glibc in the version references of a program, as `objdump` prints them.
-fn glibc(headers: &str) -> Result<Version> {
+pub fn glibc(headers: &str) -> Result<Version> {
     let named = headers.split_whitespace().filter_map(|word| word.strip_prefix("GLIBC_"));
     let versions = named.filter_map(|version| {
         let mut numbers = version.split('.').map(str::parse);
@@ -74,7 +74,7 @@ fn glibc(headers: &str) -> Result<Version> {
 }
 
 /// The packages of the libraries that a program needs, as `objdump` prints them.
-fn packages(headers: &str) -> Result<BTreeSet<&'static str>> {
+pub fn packages(headers: &str) -> Result<BTreeSet<&'static str>> {
     let needed = headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED"));
     needed
         .map(|library| match PACKAGES.iter().find(|(name, _)| *name == library.trim()) {
@@ -82,38 +82,4 @@ fn packages(headers: &str) -> Result<BTreeSet<&'static str>> {
             None => bail!("the program needs {}, for which no package is known", library.trim()),
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HEADERS: &str = "\
-Dynamic Section:
-  NEEDED               libgcc_s.so.1
-  NEEDED               libc.so.6
-  FLAGS_1              0x0000000008000001
-
-Version References:
-  required from libgcc_s.so.1:
-    0x09276060 0x00 03 GCC_4.2.0
-  required from libc.so.6:
-    0x0d696917 0x00 07 GLIBC_2.7
-    0x069691b4 0x00 05 GLIBC_2.34
-    0x09691a75 0x00 04 GLIBC_2.2.5
-";
-
-    #[test]
-    fn a_program_says_what_it_needs() {
-        assert_eq!(glibc(HEADERS).unwrap(), (2, 34));
-        let program = Program {
-            path: PathBuf::new(),
-            version: String::new(),
-            glibc: Some((2, 34)),
-            packages: packages(HEADERS).unwrap(),
-        };
-        assert_eq!(program.depends(), "libc6 (>= 2.34), libgcc-s1");
-        let error = packages("  NEEDED    libssl.so.3\n").unwrap_err().to_string();
-        assert!(error.contains("libssl.so.3"), "{error}");
-    }
 }

@@ -7,23 +7,23 @@ use anyhow::{Context, Result};
 use super::program::Program;
 
 /// The file with the digests of all other files, in the format of `sha256sum`.
-pub(super) const SUMS: &str = "SHA256SUMS";
+pub const SUMS: &str = "SHA256SUMS";
 
 /// What is packaged.
-pub(super) struct Release {
+pub struct Release {
     /// The folder of the workspace.
-    pub(super) root: PathBuf,
+    pub root: PathBuf,
     /// The folder of the packages.
-    pub(super) output: PathBuf,
+    pub output: PathBuf,
     /// The server's binary.
-    pub(super) program: Program,
+    pub program: Program,
     /// The time of all packaged files in seconds since 1970, which makes packages of one commit equal.
     pub(super) time: String,
 }
 
 impl Release {
     /// The name of the package for this machine's architecture, without its ending.
-    pub(super) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("firstlight-{}-{}-linux", self.program.version, std::env::consts::ARCH)
     }
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use sha2::{Digest, Sha256};
 
 /// The names of the files in a folder, sorted.
-pub(super) fn file_names(folder: &Path) -> Result<Vec<String>> {
+pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut names = names.collect::<Result<Vec<String>>>()?;
@@ -16,13 +16,13 @@ pub(super) fn file_names(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// The SHA-256 digest of a file, as lower-case hexadecimal digits.
-pub(super) fn digest(path: &Path) -> Result<String> {
+pub fn digest(path: &Path) -> Result<String> {
     let content = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     Ok(Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Writes a file and creates its folder if necessary.
-pub(super) fn write(path: &Path, content: &[u8]) -> Result<()> {
+pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
@@ -30,7 +30,7 @@ pub(super) fn write(path: &Path, content: &[u8]) -> Result<()> {
 }
 
 /// The standard output of a command that must succeed.
-pub(super) fn output_of(command: &mut Command) -> Result<String> {
+pub fn output_of(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("{name} cannot be run"))?;
     let printed = || String::from_utf8_lossy(&[&*output.stdout, &output.stderr].concat()).trim().to_owned();

@@ -1,18 +1,20 @@
+//! Tests of `simulation::invariants`.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
-use store::{Key, Operation, Revision};
-
-use super::*;
+use simulation::invariants::Invariants;
+use store::{Key, Operation, Revision, Store};
 
 const PLANE: &str = "/registry/controlplane.cluster.x-k8s.io/kubeadmcontrolplanes/default/cp";
 const CLUSTER: &str = "/registry/cluster.x-k8s.io/clusters/default/c";
 
-/// A world with one cluster, whose time the test sets.
-struct Observed(Invariants, DateTime<Utc>);
+/// A world with one cluster, whose time the test sets, and the number of its violations that were read.
+struct Observed(Invariants, DateTime<Utc>, usize);
 
 impl Observed {
     fn new(replicas: i64) -> Self {
-        let mut observed = Self(Invariants::default(), DateTime::from_timestamp(1_800_000_000, 0).unwrap());
+        let mut observed =
+            Self(Invariants::default(), DateTime::from_timestamp(1_800_000_000, 0).unwrap(), 0);
         observed
             .write(CLUSTER, json!({"kind": "Cluster", "metadata": {"name": "c", "namespace": "default"}}));
         let status = json!({"initialization": {"controlPlaneInitialized": true}});
@@ -44,7 +46,9 @@ impl Observed {
 
     /// The violations since the last call.
     fn violations(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.0.violations)
+        let found = self.0.violations()[self.2..].to_vec();
+        self.2 += found.len();
+        found
     }
 }
 

@@ -1,9 +1,14 @@
+//! Tests of `xtask::package`.
 #![allow(clippy::print_stderr, reason = "a test, which says why it skips")]
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::Command;
 
-use super::*;
+use xtask::package::program::Program;
+use xtask::package::release::{Release, SUMS};
+use xtask::package::tools::{digest, file_names, output_of, write};
+use xtask::package::{archive, bill, check, debian, files, make};
 
 /// A program that answers what packaging asks.
 const PROGRAM: &str = r#"#!/bin/sh
@@ -34,7 +39,7 @@ fn program(folder: &Path) -> Program {
 }
 
 fn packages(folder: &Path) -> Release {
-    make(&crate::workspace_root(), program(folder), &folder.join("packages"), true).unwrap()
+    make(&xtask::workspace_root(), program(folder), &folder.join("packages"), true).unwrap()
 }
 
 #[test]
@@ -100,7 +105,7 @@ fn packages_are_complete_and_a_changed_one_is_noticed() {
 
 #[test]
 fn the_list_of_crates_is_complete() {
-    let root = crate::workspace_root();
+    let root = xtask::workspace_root();
     let folder = tempfile::tempdir().unwrap();
     let bill = bill::of(&root, &program(folder.path())).unwrap();
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
@@ -174,14 +179,14 @@ fn the_action_installs_and_starts_what_the_checksums_say() {
 
 #[test]
 fn the_readme_names_the_c_library() {
-    let page = std::fs::read_to_string(crate::workspace_root().join("README.md")).unwrap();
+    let page = std::fs::read_to_string(xtask::workspace_root().join("README.md")).unwrap();
     let (major, minor) = check::GLIBC;
     assert!(page.contains(&format!("glibc {major}.{minor}")));
 }
 
 /// Returns the values of a setting of the service with a drop-in, of which an empty one takes back all before (systemd.syntax(7)).
 fn with_drop_in(drop_in: &str, setting: &str) -> Vec<String> {
-    let folder = crate::workspace_root().join("bootstrap/firstlight/packaging");
+    let folder = xtask::workspace_root().join("bootstrap/firstlight/packaging");
     let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
     let text = read("firstlight.service") + &read(drop_in);
     let mut values = Vec::new();

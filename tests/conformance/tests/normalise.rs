@@ -1,6 +1,11 @@
-use serde_json::json;
+//! Tests of `conformance::normalise`.
 
-use super::*;
+use std::collections::BTreeMap;
+
+use conformance::model::Response;
+use conformance::normalise::{Fresh, case};
+use machinery::clock::parse_rfc3339;
+use serde_json::{Value, json};
 
 fn fresh(body: Value) -> Fresh {
     let response = Response { code: 200, body, ..Response::default() };

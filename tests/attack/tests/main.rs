@@ -1,0 +1,8 @@
+//! Tests of the attacks.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test ends where something is not as it must be"
+)]
+
+mod routes;

@@ -1,0 +1,5 @@
+//! Tests of `clients::suites`.
+
+mod judge;
+mod list;
+mod results;

@@ -1,0 +1,3 @@
+//! Tests of `takeover::metal3`.
+
+mod logs;

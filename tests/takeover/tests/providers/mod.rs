@@ -1,0 +1,5 @@
+//! Tests of `takeover::providers`.
+
+mod cluster;
+mod figures;
+mod outcome;

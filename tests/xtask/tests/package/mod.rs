@@ -1,0 +1,4 @@
+//! The parts of packaging.
+
+mod bill;
+mod program;
