@@ -100,7 +100,8 @@ impl<W: Write> Write for Events<W> {
     }
 }
 
-fn shown(event: &[u8], has_colours: bool) -> String {
+/// Returns the text of an event as the terminal shows it.
+pub fn shown(event: &[u8], has_colours: bool) -> String {
     let text = String::from_utf8_lossy(event);
     let (text, end) = text.strip_suffix('\n').map_or((&*text, ""), |text| (text, "\n"));
     let line = match has_colours {
@@ -116,18 +117,4 @@ fn filter(default: &str) -> EnvFilter {
     let client = "kube_client::client=error,kube_client::client::builder=off,rustls_platform_verifier=off";
     let default = format!("{default},{client}");
     EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_event_is_one_line() {
-        let forged = "WARN answer\r\n2026-01-01 INFO all is well\u{1b}[2J\u{9b}A\u{202e}\n".as_bytes();
-        let expected = "WARN answer\\r\\n2026-01-01 INFO all is well\\u001b[2J\\u009bA\\u202e\n";
-        assert_eq!(shown(forged, false), expected);
-        assert_eq!(shown(b"\x1b[33mWARN\x1b[0m a\nb\n", true), "\u{1b}[33mWARN\u{1b}[0m a\\nb\n");
-        assert_eq!(shown(b"half", false), "half");
-    }
 }

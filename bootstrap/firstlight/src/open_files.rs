@@ -13,15 +13,3 @@ pub fn raise_limit() {
         tracing::warn!(%error, limit = limit.current, "cannot raise the number of open files");
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_limit_is_the_highest() {
-        raise_limit();
-        let limit = getrlimit(Resource::Nofile);
-        assert_eq!(limit.current, limit.maximum);
-    }
-}

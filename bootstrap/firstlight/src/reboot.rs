@@ -102,7 +102,11 @@ fn context(user: &User, dry_run: bool) -> Context {
     }
 }
 
-fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
+/// Reads the body of a request to reboot the machine of the host `name`.
+///
+/// # Errors
+/// The body is no such request.
+pub fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
     if body.is_empty() {
         return Ok(RebootRequest::default());
     }
@@ -128,29 +132,4 @@ fn parse(name: &str, body: &Bytes) -> Result<RebootRequest, Status> {
         format!("supported values: {allowed}"),
     );
     Err(Status::invalid("metal.firstlight.dev", "Reboot", name, &[error]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bodies() {
-        for (body, expected) in [
-            ("", Ok("")),
-            ("{}", Ok("")),
-            (r#"{"mode":"soft"}"#, Ok("")),
-            (r#"{"mode":"hard"}"#, Ok(r#"{"force":false,"mode":"hard"}"#)),
-            (r#"{"force":true}"#, Ok(r#"{"force":true,"mode":"soft"}"#)),
-            (r#"{"apiVersion":"metal.firstlight.dev/v1alpha1","kind":"Reboot"}"#, Ok("")),
-            (r#"{"apiVersion":"v1","kind":"Pod"}"#, Err(400)),
-            (r#"{"mode":"warm"}"#, Err(422)),
-            (r#"{"modus":"hard"}"#, Err(400)),
-            ("mode: hard", Err(400)),
-        ] {
-            let found = parse("node-1", &Bytes::from_static(body.as_bytes()));
-            let found = found.map(|request| request.annotation()).map_err(|status| status.code);
-            assert_eq!(found, expected.map(str::to_owned), "{body}");
-        }
-    }
 }

@@ -9,7 +9,8 @@ use pki::{KeyAlgorithm, PrivateKey, SigningKey, TokenKeys, VerifyingKey};
 
 use crate::data_directory::{DataDirectory, write_private};
 
-const KEY: &str = "service-account.key";
+/// The file of the key with which new tokens are signed.
+pub const KEY: &str = "service-account.key";
 const PUBLIC_PREFIX: &str = "service-account-";
 const PUBLIC_SUFFIX: &str = ".pub";
 /// The number of characters of a key's identifier in its file name.
@@ -55,37 +56,4 @@ pub fn load_or_create(directory: &DataDirectory, random: &Random) -> Result<Toke
     // The order of directory entries is arbitrary; that of published keys must be stable.
     earlier.sort_by(|a, b| a.id().cmp(b.id()));
     Ok(TokenKeys::new(signing, earlier))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
-    use super::*;
-
-    #[test]
-    fn a_new_key_signs_and_the_earlier_one_still_verifies() {
-        let folder = tempfile::tempdir().unwrap();
-        let directory = DataDirectory::locate(Some(folder.path())).unwrap();
-        directory.create().unwrap();
-        let random = Random::seeded(1);
-        let first = load_or_create(&directory, &random).unwrap();
-        let path = directory.pki().join(KEY);
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let signature = first.signing().sign(b"text").unwrap();
-        let again = load_or_create(&directory, &random).unwrap();
-        assert_eq!(again.signing().public().id(), first.signing().public().id());
-        assert_eq!(again.verifying().len(), 1);
-
-        std::fs::remove_file(&path).unwrap();
-        let second = load_or_create(&directory, &random).unwrap();
-        assert_ne!(second.signing().public().id(), first.signing().public().id());
-        assert_eq!(second.verifying().len(), 2);
-        assert!(second.verifying().iter().any(|key| key.verify(b"text", &signature)));
-        assert!(!second.signing().public().verify(b"text", &signature));
-
-        std::fs::write(&path, "garbage").unwrap();
-        let error = load_or_create(&directory, &random).err().unwrap();
-        assert!(format!("{error:#}").contains(KEY), "{error:#}");
-    }
 }

@@ -22,6 +22,7 @@ mod merged;
 mod metal;
 mod missing_kind;
 mod node_choice;
+mod parts;
 mod picture;
 mod pivot_source;
 mod place;

@@ -4,7 +4,7 @@
 //! history, and no certificates that the authority issues again at the next start.
 
 mod destination;
-mod files;
+pub mod files;
 mod format;
 mod read;
 mod restore;

@@ -5,7 +5,7 @@ pub mod bundle;
 pub mod class;
 pub mod completion;
 pub mod controllers;
-mod goal;
+pub mod goal;
 pub mod image;
 pub mod inspect;
 pub mod list;

@@ -58,7 +58,7 @@ pub async fn run(options: &ServeOptions) -> Result<()> {
 }
 
 /// Tells systemd (`Type=notify`) that the server is ready. A socket whose name begins with `@` is in the abstract namespace.
-fn notify(socket: &OsStr) -> io::Result<()> {
+pub fn notify(socket: &OsStr) -> io::Result<()> {
     let address = match socket.as_bytes() {
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name)?,
         _ => SocketAddr::from_pathname(socket)?,
@@ -66,28 +66,4 @@ fn notify(socket: &OsStr) -> io::Result<()> {
     let datagram = UnixDatagram::unbound()?;
     datagram.send_to_addr(b"READY=1", &address)?;
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_service_manager_is_told_wherever_it_listens() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("notify");
-        let name = format!("firstlight-notify-{}", std::process::id());
-        let abstract_address = SocketAddr::from_abstract_name(name.as_bytes()).unwrap();
-        let table = [
-            (path.clone().into_os_string(), UnixDatagram::bind(&path).unwrap()),
-            (format!("@{name}").into(), UnixDatagram::bind_addr(&abstract_address).unwrap()),
-        ];
-        for (socket, listener) in table {
-            notify(&socket).unwrap();
-            let mut said = [0; 16];
-            let length = listener.recv(&mut said).unwrap();
-            assert_eq!(&said[..length], b"READY=1", "{socket:?}");
-        }
-        assert!(notify(OsStr::new("/nowhere/notify")).is_err());
-    }
 }

@@ -1,8 +1,8 @@
 //! The controllers of this program: the table of their families, the selection of families that run, and the kinds without a controller.
 
-mod kinds;
-mod selection;
-mod table;
+pub mod kinds;
+pub mod selection;
+pub mod table;
 
 pub use kinds::{help, short_help, unrun};
 pub use selection::{Selection, start};

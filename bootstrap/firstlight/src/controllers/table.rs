@@ -93,7 +93,7 @@ impl Context {
 type Start = Box<dyn Fn(&Context)>;
 
 /// A family of controllers, which `--controllers` selects by one name.
-pub(super) struct Family {
+pub struct Family {
     /// Name of the family in `--controllers`.
     pub name: &'static str,
     /// The kinds that its controllers reconcile.
@@ -107,7 +107,7 @@ pub(super) struct Family {
 }
 
 /// Returns all families, in the order in which they start.
-pub(super) fn families() -> Vec<Family> {
+pub fn families() -> Vec<Family> {
     vec![
         Family::new("core", cluster_core::PROVIDERS, Context::updater)
             .with(cluster_topology::PROVIDERS, |context| cluster_topology::Context {
@@ -241,40 +241,5 @@ impl Family {
     /// Starts the controllers of the family. They run until the manager ends.
     pub fn start(&self, context: &Context) {
         self.starts.iter().for_each(|start| start(context));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_controllers_have_one_name_or_one_kind() {
-        fn of<C>(providers: &'static [Provider<C>]) -> impl Iterator<Item = &'static str> {
-            providers.iter().flat_map(|provider| provider.controllers).map(|controller| controller.name)
-        }
-        let mut names: Vec<&str> = of(cluster_core::PROVIDERS).collect();
-        names.extend(of(kubeadm::BOOTSTRAP).chain(of(kubeadm::CONTROL_PLANE)));
-        names.extend(of(addons::PROVIDERS).chain(of(cluster_ipam::PROVIDERS)));
-        names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
-        names.extend(
-            of(metal_machines::data::PROVIDERS)
-                .chain(of(metal_machines::ipam::PROVIDERS))
-                .chain(of(metal_machines::PROVIDERS)),
-        );
-        names.extend(
-            of(operator::PROVIDERS)
-                .chain(of(cluster_topology::PROVIDERS))
-                .chain(of(runtime_extensions::PROVIDERS)),
-        );
-        let count = names.len();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), count);
-        let mut kinds: Vec<GroupKind> = families().into_iter().flat_map(|family| family.kinds).collect();
-        let count = kinds.len();
-        kinds.sort();
-        kinds.dedup();
-        assert_eq!(kinds.len(), count);
     }
 }

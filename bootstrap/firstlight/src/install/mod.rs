@@ -2,9 +2,9 @@
 //! Deployment of this program with its own service account.
 
 mod available;
-mod bare_metal;
+pub mod bare_metal;
 mod leases;
-mod manifests;
+pub mod manifests;
 mod source;
 mod until;
 mod webhooks;

@@ -4,10 +4,8 @@
 //! Others take the Lease only when they have seen it unchanged for its whole duration, which is longer. So no two processes lead at once,
 //! whatever their clocks say.
 
-mod options;
-mod plan;
-#[cfg(test)]
-mod tests;
+pub mod options;
+pub mod plan;
 
 use std::time::Duration;
 
@@ -102,7 +100,7 @@ impl LeaderElection {
     }
 
     /// Creates the election of a process on `host`.
-    fn in_namespace(namespace: &str, host: &str, timings: Timings, manager: &Manager) -> Self {
+    pub fn in_namespace(namespace: &str, host: &str, timings: Timings, manager: &Manager) -> Self {
         let (clock, random) = (manager.clock().clone(), manager.random().clone());
         let family = manager.all_metrics().part(|registry| {
             let status = Family::<Labels, Gauge>::default();

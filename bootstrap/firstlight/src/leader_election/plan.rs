@@ -9,7 +9,7 @@ use k8s_openapi::jiff::Timestamp;
 
 /// A process that takes part in an election.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub struct Candidate {
     /// Its identity, which no other process has, also no earlier one of the same Pod.
     pub identity: String,
     /// The time in seconds after which others may take a lease that this process no longer renews.
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
 
 /// The next action of a candidate.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub enum Step {
     /// Another process leads.
     Follow {
         /// The `holderIdentity` of the leader.
@@ -30,7 +30,7 @@ pub(super) enum Step {
 
 /// Returns the next action of a candidate. `found` is the Lease in the cluster, if there is one, and `unchanged` is the time since this
 /// process first saw it exactly like this. The times in the lease are not compared with `now`, because other processes have other clocks.
-pub(super) fn plan(
+pub fn plan(
     candidate: &Candidate,
     found: Option<&LeaseSpec>,
     unchanged: Duration,
@@ -58,7 +58,7 @@ pub(super) fn plan(
 }
 
 /// Returns the lease that anybody may take at once; `None` if the candidate does not hold it.
-pub(super) fn released(candidate: &Candidate, found: &LeaseSpec, now: DateTime<Utc>) -> Option<LeaseSpec> {
+pub fn released(candidate: &Candidate, found: &LeaseSpec, now: DateTime<Utc>) -> Option<LeaseSpec> {
     (found.holder_identity.as_deref() == Some(&candidate.identity)).then(|| LeaseSpec {
         holder_identity: None,
         // The API refuses zero.
@@ -69,77 +69,7 @@ pub(super) fn released(candidate: &Candidate, found: &LeaseSpec, now: DateTime<U
     })
 }
 
-fn micro_time(at: DateTime<Utc>) -> MicroTime {
+/// Returns a time in the form of a Lease.
+pub fn micro_time(at: DateTime<Utc>) -> MicroTime {
     MicroTime(Timestamp::from_microsecond(at.timestamp_micros()).unwrap_or(Timestamp::UNIX_EPOCH))
-}
-
-#[cfg(test)]
-mod tests {
-    use machinery::clock::parse_rfc3339;
-
-    use super::*;
-
-    const BEFORE: &str = "2026-11-21T00:00:00Z";
-    const NOW: &str = "2026-11-21T00:10:00Z";
-
-    fn at(text: &str) -> DateTime<Utc> {
-        parse_rfc3339(text).unwrap()
-    }
-
-    fn candidate() -> Candidate {
-        Candidate { identity: "me".into(), lease_seconds: 15 }
-    }
-
-    fn lease(holder: &str, seconds: i32, acquired: &str, renewed: &str, transitions: i32) -> LeaseSpec {
-        LeaseSpec {
-            holder_identity: (!holder.is_empty()).then(|| holder.to_owned()),
-            lease_duration_seconds: Some(seconds),
-            acquire_time: Some(micro_time(at(acquired))),
-            renew_time: Some(micro_time(at(renewed))),
-            lease_transitions: Some(transitions),
-            ..LeaseSpec::default()
-        }
-    }
-
-    #[test]
-    fn a_lease_is_taken_when_nobody_holds_it_and_renewed_while_it_is_ours() {
-        let mine = |acquired: &str, transitions| Step::Write(lease("me", 15, acquired, NOW, transitions));
-        let theirs = || Step::Follow { holder: "other".into() };
-        let ms = Duration::from_millis;
-        // Their clock is an hour ahead, or a day behind: their times do not matter.
-        let (ahead, behind) = ("2026-11-21T01:10:00Z", "2026-11-20T00:10:00Z");
-        let table: [(&str, Option<LeaseSpec>, Duration, Step); 11] = [
-            ("there is none", None, ms(0), mine(NOW, 0)),
-            ("it is empty", Some(LeaseSpec::default()), ms(0), mine(NOW, 1)),
-            ("released", Some(lease("", 1, BEFORE, BEFORE, 4)), ms(0), mine(NOW, 5)),
-            ("ours", Some(lease("me", 15, BEFORE, BEFORE, 4)), ms(2000), mine(BEFORE, 4)),
-            ("ours and over", Some(lease("me", 15, BEFORE, BEFORE, 4)), ms(60_000), mine(BEFORE, 4)),
-            ("theirs, first seen", Some(lease("other", 15, behind, behind, 4)), ms(0), theirs()),
-            ("theirs, almost over", Some(lease("other", 15, behind, behind, 4)), ms(14_999), theirs()),
-            ("theirs, over", Some(lease("other", 15, ahead, ahead, 4)), ms(15_000), mine(NOW, 5)),
-            ("theirs, longer than ours", Some(lease("other", 60, behind, behind, 4)), ms(59_999), theirs()),
-            ("without an end", Some(lease("other", -1, behind, behind, 4)), ms(0), mine(NOW, 5)),
-            ("many transitions", Some(lease("", 1, BEFORE, BEFORE, i32::MAX)), ms(0), mine(NOW, i32::MAX)),
-        ];
-        for (case, found, unchanged, expected) in table {
-            assert_eq!(plan(&candidate(), found.as_ref(), unchanged, at(NOW)), expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn fields_that_others_set_stay() {
-        let found = LeaseSpec { strategy: Some("OldestEmulationVersion".into()), ..LeaseSpec::default() };
-        let Step::Write(written) = plan(&candidate(), Some(&found), Duration::ZERO, at(NOW)) else {
-            panic!()
-        };
-        assert_eq!(written.strategy, found.strategy);
-    }
-
-    #[test]
-    fn only_its_holder_releases_a_lease() {
-        let free = released(&candidate(), &lease("me", 15, BEFORE, BEFORE, 4), at(NOW));
-        assert_eq!(free, Some(lease("", 1, NOW, NOW, 4)));
-        assert_eq!(released(&candidate(), &lease("other", 15, BEFORE, BEFORE, 4), at(NOW)), None);
-        assert_eq!(released(&candidate(), &LeaseSpec::default(), at(NOW)), None);
-    }
 }

@@ -40,7 +40,7 @@ fn typed_error(message: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns a message about a wrong type, like `expected boolean, got &{yes}`, with the names of YAML instead of those of Go.
-fn in_words_of_yaml(object: &Value, field: &str, message: &str) -> String {
+pub fn in_words_of_yaml(object: &Value, field: &str, message: &str) -> String {
     let (Some((expected, _)), Some(found)) = (message.split_once(", got "), field_path::find(object, field))
     else {
         return message.to_owned();
@@ -70,30 +70,4 @@ fn quoted_field(message: &str) -> Option<String> {
     let start = message.find("field \"")? + "field \"".len();
     let end = message[start..].find('"')? + start;
     Some(message[start..end].to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn wrong_types_are_told_in_words_of_yaml() {
-        let object = json!({"spec": {"paused": "yes", "replicas": [1], "version": 1.35, "other": {}}});
-        let go = "expected string, got &value.valueUnstructured{Value:1.35}";
-        for (field, message, expected) in [
-            ("spec.paused", "expected boolean, got &{yes}", "expected true or false, got the string \"yes\""),
-            (
-                "spec.replicas",
-                "expected numeric (int or float), got []interface {}",
-                "expected a number, got a list",
-            ),
-            ("spec.version", go, "expected a string, got the number 1.35"),
-            ("spec.other", "duplicate entries for key x", "duplicate entries for key x"),
-            ("spec.gone", go, go),
-        ] {
-            assert_eq!(in_words_of_yaml(&object, field, message), expected);
-        }
-    }
 }

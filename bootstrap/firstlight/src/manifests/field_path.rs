@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Returns the value at a path; `None` if the object has no such field.
-pub(super) fn find<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+pub fn find<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     steps(path).iter().try_fold(object, |value, step| match step.strip_prefix('[') {
         None => value.get(step),
         Some(selector) => item(value, selector.trim_end_matches(']')),
@@ -53,33 +53,4 @@ fn item<'a>(list: &'a Value, selector: &str) -> Option<&'a Value> {
 /// Returns whether the value is that of a selector, which is JSON.
 fn is_equal(value: &Value, selected: &str) -> bool {
     serde_json::from_str::<Value>(selected).is_ok_and(|selected| selected == *value)
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn values_are_found_by_names_and_selectors() {
-        let object = json!({
-            "metadata": {"annotations": {"a": "x"}},
-            "spec": {
-                "taints": [{"key": "a", "effect": "NoSchedule", "value": "1"}, {"key": "a.b[c]", "effect": "NoExecute", "value": "2"}],
-                "finalizers": ["one", "two"],
-            },
-        });
-        for (path, expected) in [
-            ("metadata.annotations.a", Some("x")),
-            (".spec.taints[key=\"a.b[c]\",effect=\"NoExecute\"].value", Some("2")),
-            ("spec.finalizers[=\"two\"]", Some("two")),
-            ("spec.finalizers[0]", Some("one")),
-            ("spec.paused", None),
-            ("spec.taints[key=\"b\"].value", None),
-            ("spec.finalizers.name", None),
-        ] {
-            assert_eq!(find(&object, path).and_then(Value::as_str), expected, "{path}");
-        }
-    }
 }

@@ -1,9 +1,9 @@
 //! User manifests: reading, checking against the served kinds, applying.
 
 pub mod apply;
-mod explain;
+pub mod explain;
 pub mod fetch;
-mod field_path;
+pub mod field_path;
 mod last_applied;
 pub mod read;
 pub mod suggest;

@@ -10,7 +10,7 @@ use super::read::Document;
 use crate::names::{APPLY_MANAGER, FIELD_MANAGER};
 
 /// The reason in the causes of a conflict of server-side apply.
-const CONFLICT: &str = "FieldManagerConflict";
+pub const CONFLICT: &str = "FieldManagerConflict";
 
 /// A field that another field manager has changed, and that the manifest would change back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(super) async fn undone(
 }
 
 /// Returns the fields in conflict with the managers that own them, without the fields that this program or `kubectl` has applied.
-fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
+pub fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
     // The message has no version for a manager that applies.
     let own = format!("{APPLY_MANAGER:?}");
     let mut fields: Vec<(String, Vec<String>)> = Vec::new();
@@ -96,48 +96,17 @@ fn conflicts(refused: &Status) -> Vec<(String, Vec<String>)> {
 }
 
 /// Returns the value of a field as short text.
-fn value_at(object: &Value, path: &str) -> String {
+pub fn value_at(object: &Value, path: &str) -> String {
     field_path::find(object, path).map_or_else(|| "none".to_owned(), short)
 }
 
 /// The longest text of a value.
-const VALUE_CHARACTERS: usize = 60;
+pub const VALUE_CHARACTERS: usize = 60;
 
 fn short(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match text.char_indices().nth(VALUE_CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn long_values_are_cut() {
-        let object = json!({"spec": {"long": "x".repeat(100), "replicas": 3}});
-        assert_eq!(value_at(&object, "spec.long").chars().count(), VALUE_CHARACTERS + 1);
-        assert_eq!(value_at(&object, "spec.replicas"), "3");
-        assert_eq!(value_at(&object, "spec.paused"), "none");
-    }
-
-    #[test]
-    fn only_values_of_others_are_undone() {
-        let cause = |field: &str, manager: &str| json!({"reason": CONFLICT, "field": field, "message": format!("conflict with {manager}")});
-        let scale = "\"kubectl\" with subresource \"scale\" using v1 at 2026-11-23T10:00:00Z";
-        let status = json!({"details": {"causes": [
-            cause(".spec.replicas", scale),
-            cause(".spec.version", "\"kubectl\""),
-            cause(".spec.paused", "\"kubectl\""),
-            cause(".spec.paused", "\"kubectl-edit\" using v1"),
-            {"reason": "FieldValueInvalid", "field": "spec.x", "message": "conflict with nothing"},
-        ]}});
-        let found = conflicts(&serde_json::from_value(status).unwrap());
-        let manager = "\"kubectl\" with subresource \"scale\"".to_owned();
-        assert_eq!(found, [("spec.replicas".to_owned(), vec![manager])]);
     }
 }

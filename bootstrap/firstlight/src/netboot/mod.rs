@@ -5,9 +5,9 @@ mod boot_images;
 pub mod bundles;
 mod fetch;
 mod in_cluster;
-mod options;
-mod record;
-mod subnet;
+pub mod options;
+pub mod record;
+pub mod subnet;
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};

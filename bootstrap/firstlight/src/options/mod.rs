@@ -1,6 +1,6 @@
 //! Options that several commands share, and the parsers of their values.
 
-mod address;
+pub mod address;
 pub mod features;
 pub mod server;
 

@@ -1,6 +1,6 @@
 //! `firstlight up`: start, apply, show the clusters until they are Available.
 
-mod handover;
+pub mod handover;
 mod nodes;
 
 use std::io::IsTerminal;

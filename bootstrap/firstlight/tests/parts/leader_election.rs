@@ -1,5 +1,8 @@
 //! Two processes in one election, on a paused clock, over an API server in the process of the test.
 
+mod options;
+mod plan;
+
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,10 +10,17 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use access::User;
+use anyhow::Result;
+use engine::Manager;
+use firstlight::leader_election::options::Timings;
+use firstlight::leader_election::{LEASE, LeaderElection, Lost, lead};
 use http::{Method, Request, Response};
-use kube::Client;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::api::PostParams;
 use kube::client::Body as ClientBody;
+use kube::{Api, Client};
+use machinery::clock::Clock;
+use machinery::random::Random;
 use net::SimulatedNetwork;
 use parking_lot::Mutex;
 use registry::Registry;
@@ -18,9 +28,8 @@ use serving::{Body, ClientService, Server};
 use store::{Memory, Store};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tower_service::Service;
-
-use super::*;
 
 const TIMINGS: Timings = Timings {
     lease_seconds: 15,

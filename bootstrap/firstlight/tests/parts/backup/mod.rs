@@ -1,0 +1,3 @@
+//! Tests of `firstlight::parts::backup`.
+
+mod files;

@@ -1,0 +1,4 @@
+//! Tests of `firstlight::parts::commands::metal`.
+
+mod hosts;
+mod plan;

@@ -1,0 +1,5 @@
+//! Tests of `firstlight::parts::controllers`.
+
+mod kinds;
+mod selection;
+mod table;

@@ -1,0 +1,4 @@
+//! Tests of `firstlight::parts::install`.
+
+mod bare_metal;
+mod manifests;

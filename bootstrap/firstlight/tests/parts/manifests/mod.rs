@@ -1,0 +1,7 @@
+//! Tests of `firstlight::parts::manifests`.
+
+mod explain;
+mod field_path;
+mod read;
+mod suggest;
+mod undo;

@@ -1,0 +1,4 @@
+//! Tests of `firstlight::parts::netboot`.
+
+mod options;
+mod subnet;

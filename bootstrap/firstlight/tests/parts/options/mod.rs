@@ -1,0 +1,3 @@
+//! Tests of `firstlight::parts::options`.
+
+mod address;
