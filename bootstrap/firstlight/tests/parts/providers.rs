@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use engine::network::RealNetwork;
 use firstlight::controllers::selection::Selection;
 use firstlight::plane::{Dependencies, Plane};
 use firstlight::providers::{PROVIDERS, VERSION, record};
 use machinery::clock::Clock;
 use machinery::random::Random;
+use net::RealNetwork;
 use registry::{Context, ListOptions, PatchBody, Subresource};
 use serde_json::Value;
 use store::{Memory, Store};

@@ -13,7 +13,9 @@ fn no_two_controllers_have_one_name_or_one_kind() {
     names.extend(of(addons::PROVIDERS).chain(of(cluster_ipam::PROVIDERS)));
     names.extend(of(simulated::PROVIDERS).chain(of(metal::PROVIDERS)));
     names.extend(
-        of(metal_data::PROVIDERS).chain(of(metal_ipam::PROVIDERS)).chain(of(metal_machines::PROVIDERS)),
+        of(metal_machines::data::PROVIDERS)
+            .chain(of(metal_machines::ipam::PROVIDERS))
+            .chain(of(metal_machines::PROVIDERS)),
     );
     names.extend(
         of(operator::PROVIDERS)

@@ -3,13 +3,13 @@
 mod agents;
 mod bootstrap;
 pub mod bundles;
-mod counted;
+pub mod counted;
 pub(crate) mod file;
 pub mod peer;
 mod percent;
-mod range;
+pub mod range;
 pub mod registry;
 pub mod routes;
-mod script;
+pub mod script;
 pub mod server;
 pub mod site;

@@ -5,9 +5,9 @@
 
 mod accept;
 mod lists;
-mod problem;
+pub mod problem;
 mod query;
-mod target;
+pub mod target;
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@ use crate::http::file::{self, Body};
 
 /// The errors of the registry.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub enum Problem {
     /// The path has no valid name of a repository.
     NameInvalid,
     /// No bundle has the repository.
@@ -27,7 +27,7 @@ pub(super) enum Problem {
 
 impl Problem {
     /// Returns the response.
-    pub(super) fn response(self) -> Response<Body> {
+    pub fn response(self) -> Response<Body> {
         let (status, code, message) = match self {
             Self::NameInvalid => {
                 (StatusCode::BAD_REQUEST, "NAME_INVALID", "no valid name of a repository".into())
