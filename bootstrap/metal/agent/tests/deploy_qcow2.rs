@@ -1,4 +1,5 @@
 //! Tests of `deploy::qcow2`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use anyhow::Context as _;
 use std::io::Write;

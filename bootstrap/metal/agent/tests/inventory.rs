@@ -1,4 +1,5 @@
 //! Tests of `inventory`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

@@ -1,4 +1,5 @@
 //! Tests of `network::lldp`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;

@@ -1,4 +1,5 @@
 //! Tests of `network::lldp::message`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use agent::network::lldp::message::{
     CHASSIS, END, IEEE_802_1, Neighbour, OF_ORGANISATION, PORT, SYSTEM_NAME, TIME_TO_LIVE,

@@ -1,4 +1,5 @@
 //! Tests of `tpm`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::io::{Read, Write};
 

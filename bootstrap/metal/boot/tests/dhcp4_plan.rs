@@ -1,4 +1,5 @@
 //! Table tests of [`plan`].
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};

@@ -1,4 +1,5 @@
 //! Checks that no address belongs to two machines, whenever the process ends.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};

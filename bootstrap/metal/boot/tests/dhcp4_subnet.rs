@@ -1,4 +1,5 @@
 //! Tests of `dhcp4::subnet`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::Ipv4Addr;
 

@@ -1,4 +1,5 @@
 //! Tests of `dhcp6::plan`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::Ipv6Addr;
 

@@ -1,4 +1,5 @@
 //! Tests of `agents::endorsement`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use aes::Aes128;
 use aes::cipher::KeyIvInit as _;

@@ -1,4 +1,5 @@
 //! Tests of `agents::instruction`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use agent_protocol::{Action, Erase, Instruction};
 use metal_provisioning::agents::instruction::{instruction, is_same};

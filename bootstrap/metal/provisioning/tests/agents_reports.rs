@@ -1,4 +1,5 @@
 //! Tests of `agents::reports`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use agent_protocol::{Progress, Report, State};
 use chrono::{DateTime, Duration, Utc};

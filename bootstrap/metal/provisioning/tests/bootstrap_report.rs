@@ -1,4 +1,5 @@
 //! Tests of `bootstrap::report`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use chrono::{DateTime, Duration, Utc};
 use machinery::clock::parse_rfc3339;

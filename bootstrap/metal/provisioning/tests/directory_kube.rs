@@ -1,4 +1,5 @@
 //! Tests of `directory::kube`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::Ipv4Addr;
 

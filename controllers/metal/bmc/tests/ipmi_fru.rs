@@ -1,4 +1,5 @@
 //! Tests of `ipmi::fru`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use bmc::ipmi::fru::Area;
 

@@ -1,4 +1,5 @@
 //! Tests of `firmware::components`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use chrono::DateTime;
 use metal::firmware::comparison::{CHANGE_DETECTED, VALID};

@@ -1,4 +1,5 @@
 //! Tests of `firmware::settings`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! Tests of `metal3_handover`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Tests of `preprovisioning`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use chrono::DateTime;
 use metal::preprovisioning::{

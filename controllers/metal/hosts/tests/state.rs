@@ -1,4 +1,5 @@
 //! Tests of `state`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use metal::names::{DETACHED, PAUSED};
 use metal::state::{HostState, NetworkBoot, network_boot, reboot_refusal};

@@ -1,4 +1,5 @@
 //! Tests of `summary`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use metal::summary::{HostSummary, work};
 use schemas::netboot::Agent;

@@ -1,4 +1,5 @@
 //! Tables over the choice of hosts.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Tests of `host`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use engine::object::annotation;
 use metal::names::{PAUSED, PAUSED_BY_PROVIDER, STATUS};

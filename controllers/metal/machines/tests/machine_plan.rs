@@ -1,4 +1,5 @@
 //! Tables over the plan of a Metal3Machine.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 

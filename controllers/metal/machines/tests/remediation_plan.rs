@@ -1,4 +1,5 @@
 //! The phases of a remediation.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
 //! Helpers of tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
 //! Tests of `ipam::pool`.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
