@@ -31,14 +31,14 @@ const KEYS: [&str; 4] = ["ca.crt", "ca.key", "tls.crt", "tls.key"];
 
 /// An authority and the certificate that it issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub struct Pair {
     /// The authority that issues the serving certificate.
-    pub(super) authority: Identity,
+    pub authority: Identity,
     server: Identity,
 }
 
 /// The certificates as they are in the cluster.
-pub(super) struct Certificates {
+pub struct Certificates {
     secrets: Api<Secret>,
     namespace: String,
     clock: Clock,
@@ -47,7 +47,7 @@ pub(super) struct Certificates {
 
 impl Certificates {
     /// The certificates in a namespace.
-    pub(super) fn new(manager: &Manager, namespace: &str) -> Self {
+    pub fn new(manager: &Manager, namespace: &str) -> Self {
         Self {
             secrets: Api::namespaced(manager.client().clone(), namespace),
             namespace: namespace.to_owned(),
@@ -60,7 +60,7 @@ impl Certificates {
     ///
     /// # Errors
     /// The Secret cannot be read or written.
-    pub(super) async fn ensure(&self) -> Result<Pair> {
+    pub async fn ensure(&self) -> Result<Pair> {
         let failed = || format!("the certificates of the webhooks: Secret {}/{SECRET}", self.namespace);
         for _ in 0..TRIES {
             let found = self.secrets.get_opt(SECRET).await.with_context(failed)?;
@@ -93,7 +93,7 @@ impl Certificates {
     }
 
     /// Keeps `current` and `authority` as they are in the Secret, and renews the certificates, for ever.
-    pub(super) async fn keep(self, mut last: Pair, current: Arc<Current>, authority: watch::Sender<String>) {
+    pub async fn keep(self, mut last: Pair, current: Arc<Current>, authority: watch::Sender<String>) {
         loop {
             self.clock.sleep(CHECK).await;
             let outcome = self.ensure().await.and_then(|pair| {
@@ -119,14 +119,14 @@ impl Certificates {
 
 /// The certificate with which connections are answered.
 #[derive(Debug)]
-pub(super) struct Current(RwLock<Arc<CertifiedKey>>);
+pub struct Current(RwLock<Arc<CertifiedKey>>);
 
 impl Current {
     /// Begins with a certificate.
     ///
     /// # Errors
     /// Certificate and key do not match.
-    pub(super) fn new(pair: &Pair) -> Result<Self> {
+    pub fn new(pair: &Pair) -> Result<Self> {
         Ok(Self(RwLock::new(certified_key(&pair.server)?)))
     }
 
@@ -157,7 +157,12 @@ fn read(secret: &Secret) -> Option<Pair> {
 
 /// Returns new certificates if those in the Secret are absent, damaged or due. An authority is renewed with its key, so that API servers
 /// which still have the old one accept what the new one issues.
-fn due(stored: Option<&Pair>, names: &[String], now: DateTime<Utc>, random: &Random) -> Result<Option<Pair>> {
+pub fn due(
+    stored: Option<&Pair>,
+    names: &[String],
+    now: DateTime<Utc>,
+    random: &Random,
+) -> Result<Option<Pair>> {
     let is_due =
         |identity: &Identity| inspect(&identity.certificate).map_or(true, |facts| renewal_due(&facts, now));
     let kept = stored.and_then(|pair| {
@@ -188,49 +193,4 @@ fn issued(
 ) -> Result<Pair> {
     let server = authority.issue(&Leaf::server(SERVICE, names.to_vec()), now, random)?;
     Ok(Pair { authority: authority.identity(), server })
-}
-
-#[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-
-    use super::*;
-
-    #[test]
-    fn certificates_are_made_once_and_renewed_before_they_end() {
-        let random = Random::seeded(1);
-        let begin = machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap();
-        let after = |days| begin + TimeDelta::days(days);
-        let names = vec!["firstlight-webhooks.firstlight-system.svc".to_owned()];
-        let due =
-            |pair: Option<&Pair>, names: &[String], days| due(pair, names, after(days), &random).unwrap();
-        let public = |identity: &Identity| inspect(&identity.certificate).unwrap().public_key;
-
-        let first = due(None, &names, 0).unwrap();
-        assert_eq!(inspect(&first.server.certificate).unwrap().names, names);
-        assert_eq!(due(Some(&first), &names, 200), None, "two thirds of a year have not passed");
-        let second = due(Some(&first), &names, 250).unwrap();
-        assert_eq!(second.authority, first.authority);
-        assert_ne!(second.server, first.server);
-
-        let third = due(Some(&second), &names, 2500).unwrap();
-        assert_ne!(third.authority.certificate, first.authority.certificate);
-        assert_eq!(public(&third.authority), public(&first.authority), "the key stays");
-
-        let others = vec!["firstlight-webhooks.elsewhere.svc".to_owned()];
-        let moved = due(Some(&first), &others, 0).unwrap();
-        assert_eq!((&moved.authority, moved.server == first.server), (&first.authority, false));
-
-        let damaged = |change: fn(&mut Pair)| {
-            let mut pair = first.clone();
-            change(&mut pair);
-            due(Some(&pair), &names, 0).unwrap()
-        };
-        let kept = damaged(|pair| pair.server.key = "damaged".into());
-        assert_eq!(kept.authority, first.authority);
-        let made = damaged(|pair| pair.authority.certificate = "damaged".into());
-        assert_ne!(public(&made.authority), public(&first.authority));
-        let mixed = damaged(|pair| pair.authority.key = pair.server.key.clone());
-        assert_ne!(public(&mixed.authority), public(&first.authority));
-    }
 }

@@ -3,11 +3,11 @@
 //! Every process serves them. Their certificate is in a Secret that all share (`certificates`), and the process that leads writes the
 //! authority to the objects that make the API server call them (`registration`).
 
-mod certificates;
+pub mod certificates;
 mod names;
-mod registration;
-mod reviews;
-mod server;
+pub mod registration;
+pub mod reviews;
+pub mod server;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,9 +1,6 @@
 //! Keeps the authority of the webhooks in the objects that make an API server call them: the webhook configurations, and the
 //! CustomResourceDefinitions that firstlight installed.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -34,7 +31,7 @@ const MANAGER: &str = "firstlight-webhooks";
 const ADMISSION: &str = "admissionregistration.k8s.io";
 
 /// Keeps the objects right, for ever.
-pub(super) async fn keep(manager: Manager, namespace: String, mut authority: watch::Receiver<String>) {
+pub async fn keep(manager: Manager, namespace: String, mut authority: watch::Receiver<String>) {
     let mut registration = match Registration::new(manager.client().clone(), namespace) {
         Ok(registration) => registration,
         Err(error) => return tracing::error!("no webhook is registered: {error:#}"),
@@ -55,7 +52,7 @@ pub(super) async fn keep(manager: Manager, namespace: String, mut authority: wat
 }
 
 /// What is known of a kind. Its schema, the most of its definition, is not kept.
-struct Kind {
+pub struct Kind {
     /// The name of its CustomResourceDefinition.
     definition: String,
     group: String,
@@ -65,7 +62,8 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(definition: &Value) -> Self {
+    /// Returns what is known of the kind that this CustomResourceDefinition defines.
+    pub fn of(definition: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let spec = &definition["spec"];
         let versions = spec["versions"].as_array().into_iter().flatten();
@@ -89,7 +87,7 @@ struct DefinitionSpec {
 }
 
 /// The registration of the webhooks in a cluster.
-struct Registration {
+pub struct Registration {
     client: Client,
     namespace: String,
     kinds: Vec<Kind>,
@@ -100,16 +98,21 @@ struct Registration {
 }
 
 impl Registration {
+    /// Creates the registration for the webhooks in this namespace.
+    ///
     /// # Errors
     /// Never, for the built-in definitions.
-    fn new(client: Client, namespace: String) -> Result<Self> {
+    pub fn new(client: Client, namespace: String) -> Result<Self> {
         let kinds = schemas::crds()?.iter().map(Kind::of).collect();
         Ok(Self { client, namespace, kinds, bundle: String::new(), right: BTreeMap::new() })
     }
 
     /// Registers the webhooks for those known definitions of the cluster that an installation has marked. Others are those of somebody else,
     /// with webhooks of their own, or the cluster's server is firstlight, which needs no webhooks.
-    async fn register(&mut self, bundle: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// A request fails.
+    pub async fn register(&mut self, bundle: &str) -> Result<()> {
         if self.bundle != bundle {
             self.right.clear();
             bundle.clone_into(&mut self.bundle);
@@ -211,7 +214,7 @@ fn webhook(purpose: Purpose, rules: &[Value], namespace: &str, bundle: &str) -> 
 
 /// Returns the rules: one for the resources of a group that have the same versions, and need the webhook for this purpose. They name all
 /// versions, so that the webhook gets an object in the version in which its client wrote it.
-fn rules(purpose: Purpose, kinds: &[&Kind]) -> Vec<Value> {
+pub fn rules(purpose: Purpose, kinds: &[&Kind]) -> Vec<Value> {
     let mut rules: BTreeMap<(&str, &[String]), Vec<String>> = BTreeMap::new();
     for Kind { group, plural, versions, needs, .. } in kinds {
         let (itself, scale) = match purpose {

@@ -16,7 +16,7 @@ const KIND: &str = "AdmissionReview";
 
 /// What a review asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
+pub enum Purpose {
     /// Defaults, for a MutatingWebhookConfiguration.
     Defaults,
     /// The rules, for a ValidatingWebhookConfiguration.
@@ -25,7 +25,7 @@ pub(crate) enum Purpose {
 
 impl Purpose {
     /// Returns the kind of the webhook configuration.
-    pub(crate) fn kind(self) -> &'static str {
+    pub fn kind(self) -> &'static str {
         match self {
             Self::Defaults => "MutatingWebhookConfiguration",
             Self::Rules => "ValidatingWebhookConfiguration",
@@ -38,7 +38,7 @@ impl Purpose {
 ///
 /// # Errors
 /// What is wrong with the review.
-pub(crate) fn admission(
+pub fn admission(
     purpose: Purpose,
     review: &Value,
     definitions: &Definitions,
@@ -82,7 +82,7 @@ pub(crate) fn admission(
 
 /// Returns the definition, the namespace, the name and the new number of replicas if a review is about a write of `/scale` of a kind that
 /// has rules for it. The names are as the client has sent them.
-pub(crate) fn scaled<'a>(
+pub fn scaled<'a>(
     review: &'a Value,
     definitions: &'a Definitions,
 ) -> Option<(&'a Definition, &'a str, &'a str, i64)> {

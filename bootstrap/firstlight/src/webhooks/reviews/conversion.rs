@@ -14,7 +14,7 @@ const KIND: &str = "ConversionReview";
 ///
 /// # Errors
 /// What is wrong with the review.
-pub(crate) fn conversion(mut review: Value, definitions: &Definitions) -> Result<Value, String> {
+pub fn conversion(mut review: Value, definitions: &Definitions) -> Result<Value, String> {
     request(&review, VERSION, KIND)?;
     let request = &mut review["request"];
     let Value::Array(objects) = request["objects"].take() else {

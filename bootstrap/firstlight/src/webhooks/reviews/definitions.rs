@@ -42,14 +42,14 @@ pub fn needs(definition: &Value) -> Needs {
 
 /// The definitions of all kinds for which the webhooks do something.
 #[derive(Debug)]
-pub(crate) struct Definitions(Vec<Definition>);
+pub struct Definitions(Vec<Definition>);
 
 impl Definitions {
     /// Reads the definitions, whose objects `converter` converts.
     ///
     /// # Errors
     /// Never, for the built-in definitions.
-    pub(crate) fn new(converter: ClusterApiConversion) -> Result<Self> {
+    pub fn new(converter: ClusterApiConversion) -> Result<Self> {
         let converter = Arc::new(converter);
         let mut definitions = Vec::new();
         for manifest in schemas::crds()? {
@@ -63,12 +63,12 @@ impl Definitions {
     }
 
     /// Returns the definition of a resource.
-    pub(crate) fn of_resource(&self, group: &str, plural: &str) -> Option<&Definition> {
+    pub fn of_resource(&self, group: &str, plural: &str) -> Option<&Definition> {
         self.0.iter().find(|definition| definition.group == group && definition.plural == plural)
     }
 
     /// Returns the definition of a kind.
-    pub(crate) fn of_kind(&self, group: &str, kind: &str) -> Option<&Definition> {
+    pub fn of_kind(&self, group: &str, kind: &str) -> Option<&Definition> {
         self.0.iter().find(|definition| definition.group == group && definition.kind == kind)
     }
 }

@@ -3,13 +3,11 @@
 mod admission;
 mod conversion;
 mod definitions;
-mod json_patch;
-#[cfg(test)]
-mod tests;
+pub mod json_patch;
 
-pub(super) use admission::{Purpose, admission, scaled};
-pub(super) use conversion::conversion;
-pub(super) use definitions::Definitions;
+pub use admission::{Purpose, admission, scaled};
+pub use conversion::conversion;
+pub use definitions::Definitions;
 pub use definitions::{Needs, needs};
 
 use serde_json::Value;

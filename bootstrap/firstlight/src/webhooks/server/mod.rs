@@ -1,9 +1,7 @@
 //! The HTTP interface of the webhooks.
 
 mod objects;
-mod reservation;
-#[cfg(test)]
-mod tests;
+pub mod reservation;
 
 use std::sync::Arc;
 
@@ -44,7 +42,7 @@ use crate::limits::{
 };
 
 /// The time of a handshake is that of a review, which an API server waits for.
-const TIMES: Times = Times {
+pub const TIMES: Times = Times {
     head: (WEBHOOK_IDLE, None),
     handshake: (REVIEW, "webhook_handshake"),
     stalled: (Patience::All(WEBHOOK_STALLED), "webhook_stalled"),
@@ -61,7 +59,7 @@ enum Question {
 }
 
 /// Answers the reviews of an API server.
-pub(super) struct Site {
+pub struct Site {
     definitions: Arc<Definitions>,
     contracts: Contracts,
     rules: ClusterApiAdmission,
@@ -78,7 +76,7 @@ impl Site {
     ///
     /// # Errors
     /// Never, for the built-in definitions.
-    pub(super) fn new(
+    pub fn new(
         manager: &Manager,
         rules: ClusterApiAdmission,
         authorities: Option<Authorities>,
@@ -95,8 +93,13 @@ impl Site {
         })
     }
 
+    /// Returns the memory of the reviews.
+    pub fn memory(&self) -> &Memory {
+        &self.memory
+    }
+
     /// Returns the server of the webhooks.
-    pub(super) fn server(self: &Arc<Self>, tls: ServerConfig, manager: &Manager) -> Server {
+    pub fn server(self: &Arc<Self>, tls: ServerConfig, manager: &Manager) -> Server {
         let asked = |question, most| {
             let review = move |State(site): State<Arc<Self>>, request: Request<Body>| async move {
                 site.answer(question, most, request).await

@@ -18,11 +18,11 @@ use crate::limits::REVIEW;
 const PAGE: u32 = 500;
 
 /// The objects of the cluster. They can be read only in threads that may block, in which reviews are answered.
-pub(super) struct ClusterObjects {
-    pub(super) client: Client,
-    pub(super) contracts: Contracts,
-    pub(super) definitions: Arc<Definitions>,
-    pub(super) runtime: Handle,
+pub struct ClusterObjects {
+    pub client: Client,
+    pub contracts: Contracts,
+    pub definitions: Arc<Definitions>,
+    pub runtime: Handle,
 }
 
 impl ClusterObjects {

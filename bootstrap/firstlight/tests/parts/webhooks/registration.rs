@@ -4,18 +4,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use access::User;
+use firstlight::names::WEBHOOKS;
+use firstlight::webhooks::CONFIGURATION;
+use firstlight::webhooks::registration::{Kind, Registration, rules};
+use firstlight::webhooks::reviews::Purpose;
 use http::Request;
-use kube::api::PostParams;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams};
 use kube::client::Body as ClientBody;
+use kube::{Api, Client};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use parking_lot::Mutex;
 use registry::Registry;
+use serde_json::{Value, json};
 use serving::{ClientService, Server};
 use store::{Memory, Store};
 use tower_service::Service;
-
-use super::*;
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 /// The definitions of a cluster, with the namespaces that installations have marked them with.
@@ -80,6 +84,10 @@ struct Cluster {
     configurations: Api<DynamicObject>,
 }
 
+fn resource(group: &str, kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "v1", kind))
+}
+
 fn name(plural: &str) -> String {
     format!("{plural}.{INFRASTRUCTURE}")
 }
@@ -106,7 +114,7 @@ impl Cluster {
             let definition = serde_json::from_value(definition).unwrap();
             definitions.create(&PostParams::default(), &definition).await.unwrap();
         }
-        let resource = resource(ADMISSION, Purpose::Rules.kind());
+        let resource = resource("admissionregistration.k8s.io", Purpose::Rules.kind());
         let configurations: Api<DynamicObject> = api(&resource);
         let empty = DynamicObject::new(CONFIGURATION, &resource);
         configurations.create(&PostParams::default(), &empty).await.unwrap();

@@ -1,12 +1,22 @@
 //! The server of the webhooks on a paused clock, over TLS in memory.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use access::User;
+use access::certificate::Authorities;
+use engine::Manager;
+use firstlight::admission::ClusterApiAdmission;
+use firstlight::limits::{
+    CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES, WEBHOOK_IDLE, WEBHOOK_STALLED,
+};
+use firstlight::webhooks::server::{Site, TIMES};
+use kube::Client;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use net::SimulatedNetwork;
+use net::server::Peer;
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use registry::Registry;
@@ -20,9 +30,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-
-use super::*;
-use crate::limits::{WEBHOOK_IDLE, WEBHOOK_STALLED};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// The validity of the client certificate in the tests that need one.
@@ -184,7 +191,7 @@ async fn a_certificate_counts_at_each_request_while_it_is_valid() {
 #[tokio::test(start_paused = true)]
 async fn memory_is_reserved_until_an_answer_is_sent() {
     let webhooks = Webhooks::new().await;
-    let (memory, review) = (&webhooks.site.memory, conversion_review(1 << 20));
+    let (memory, review) = (webhooks.site.memory(), conversion_review(1 << 20));
     let all = memory.free();
 
     let reader = webhooks.begin("/conversion", review.len(), &review).await;

@@ -2,13 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use firstlight::admission::{ClusterApiAdmission, Objects};
+use firstlight::conversion::ClusterApiConversion;
+use firstlight::webhooks::reviews::{Definitions, Purpose, admission, conversion, scaled};
 use machinery::status::Status;
-use serde_json::json;
-
-use super::definitions::Definitions;
-use super::*;
-use crate::admission::{ClusterApiAdmission, Objects};
-use crate::conversion::ClusterApiConversion;
+use serde_json::{Value, json};
 
 const GROUP: &str = "infrastructure.cluster.x-k8s.io";
 
