@@ -1,5 +1,5 @@
 //! Tests of the engine over clients whose servers belong to the tests.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "tests")]
 
 mod answers;
 mod applied;
