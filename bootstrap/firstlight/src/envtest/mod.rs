@@ -74,7 +74,7 @@ impl Program {
     }
 
     /// Returns the text of `--help`. envtest looks for flags at the beginning of its lines.
-    fn help(self) -> &'static str {
+    pub fn help(self) -> &'static str {
         match self {
             Self::KubeApiserver => apiserver::HELP,
             Self::Etcd => etcd::HELP,

@@ -34,7 +34,8 @@ const KEYS: [&str; 4] = ["ca.crt", "ca.key", "tls.crt", "tls.key"];
 pub struct Pair {
     /// The authority that issues the serving certificate.
     pub authority: Identity,
-    server: Identity,
+    /// The serving certificate.
+    pub server: Identity,
 }
 
 /// The certificates as they are in the cluster.
