@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends where something is not as it must be")]
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,7 +11,7 @@ use axum::routing::get;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use metrics::{Limits, Metrics};
-use net::server::{Few, Patience, Peer, Server, Times};
+use net::server::{Patience, Peer, Server, Times, Waiting};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -27,7 +27,7 @@ const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 const DEADLINE: Duration = Duration::from_secs(60);
 
 fn server(router: Router, metrics: &Metrics) -> Server {
-    Server::new(router, None, TIMES, Few::new(PLACES), Limits::of(metrics), &Random::seeded(1))
+    Server::new(router, None, TIMES, Waiting::new(PLACES), Limits::of(metrics), &Random::seeded(1))
 }
 
 fn answering(text: impl Into<Vec<u8>>) -> Router {
@@ -127,6 +127,24 @@ async fn a_request_has_an_id_and_a_panic_ends_only_it() {
     }
     let (head, body) = ask(&server, "GET /").await;
     assert!(head.starts_with("HTTP/1.1 200 ") && body == ".", "{head}");
+}
+
+/// A path may hold a token, and firmware begins it with two slashes.
+#[tokio::test]
+async fn the_span_of_a_request_has_the_pattern_of_its_path() {
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::DEBUG)
+        .with_ansi(false)
+        .with_writer(written.clone())
+        .finish();
+    let _default = tracing::subscriber::set_default(subscriber);
+    let router = Router::new().route("/files/{token}", get(|| async { "." }));
+    let (head, _) = ask(&server(router, &Metrics::default()), "GET //files/secret").await;
+    assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+    let written = String::from_utf8(written.lock().unwrap().clone()).unwrap();
+    assert!(written.contains("path=\"/files/{token}\"") && written.contains("code=200"), "{written}");
+    assert!(!written.contains("secret"), "{written}");
 }
 
 /// Reads an answer with the text `.`.

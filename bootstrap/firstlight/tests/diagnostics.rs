@@ -79,7 +79,9 @@ async fn controllers_alone_show_metrics_and_health() {
     };
     let open = Diagnostics::start(&options, &manager).await.unwrap();
     controllers::start(&Context::new(&manager), &"core".parse().unwrap());
-    assert_eq!(get("http", open.health, "/healthz", None).await.as_deref(), Ok("ok"));
+    for path in ["/healthz", "/healthz/", "/healthz/ping"] {
+        assert_eq!(get("http", open.health, path, None).await.as_deref(), Ok("ok"), "{path}");
+    }
     assert_eq!(get("http", open.health, "/metrics", None).await, Err(404));
     assert_eq!(get("http", open.metrics, "/healthz", None).await, Err(404));
     let ready = async {

@@ -90,6 +90,8 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
     steps.in_order(["b", "c"].map(delete));
     steps.push(delete("changed").named("first"));
     steps.push(delete("skipped").needs("first"));
+    steps.push(delete("skipped").named("second").needs("first"));
+    steps.push(delete("skipped").needs("second"));
     steps.push(delete("d").needs("unknown"));
     steps.push(delete("e").in_cluster(NamespacedName::new("default", "not-connected")));
     let expected = [
@@ -99,6 +101,8 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
         "delete ConfigMap default/b",
         "delete ConfigMap default/c",
         "delete ConfigMap default/changed",
+        "delete ConfigMap default/skipped",
+        "delete ConfigMap default/skipped",
         "delete ConfigMap default/skipped",
         "delete ConfigMap default/d",
         "delete ConfigMap default/e",
@@ -113,7 +117,7 @@ async fn a_failed_step_prevents_only_those_that_need_it() {
     );
     let counts = ["changed", "unchanged", "failed", "skipped"]
         .map(|outcome| manager.metrics().steps("test", "delete", outcome));
-    assert_eq!(counts, [4, 0, 2, 3]);
+    assert_eq!(counts, [4, 0, 2, 5]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -194,4 +198,16 @@ async fn a_step_of_a_kind_is_performed_by_its_controller() {
     assert_eq!(outcome.action, Action::requeue_after(Duration::from_secs(2)));
     let count = |outcome| manager.metrics().steps("waiting", "wait", outcome);
     assert_eq!((count("changed"), count("failed")), (2, 1));
+}
+
+/// Otherwise the error would be added to what is stored at each attempt.
+#[tokio::test(start_paused = true)]
+async fn a_plan_without_a_write_has_nothing_to_write_even_if_a_step_fails() {
+    let manager = manager(&Requests::default());
+    for name in ["refused", "a"] {
+        let mut plan = Plan::without_write(object("own").as_ref().clone());
+        plan.steps.push(Step::delete(&object(name)));
+        let outcome = Tools::new("test", &manager).perform(plan).await;
+        assert_eq!((outcome.wanted, outcome.errors.len()), (None, usize::from(name == "refused")));
+    }
 }

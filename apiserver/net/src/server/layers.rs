@@ -8,7 +8,9 @@ use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use machinery::random::Random;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::trace::TraceLayer;
@@ -32,6 +34,18 @@ pub(super) fn with_layers(router: Router, random: &Random) -> Router {
         .layer(CatchPanicLayer::custom(panicked))
         .layer(trace)
         .layer(from_fn_with_state(random.clone(), with_id))
+}
+
+/// Removes all slashes but one from the beginning of the path.
+pub(super) fn with_one_slash<B>(mut request: http::Request<B>) -> http::Request<B> {
+    let uri = request.uri();
+    if uri.path().starts_with("//")
+        && let Some(path) = uri.path_and_query()
+        && let Ok(path) = format!("/{}", path.as_str().trim_start_matches('/')).parse::<PathAndQuery>()
+    {
+        *request.uri_mut() = Uri::from(path);
+    }
+    request
 }
 
 /// Takes over the id that the client has chosen, or gives one, and returns it with the answer.
@@ -58,9 +72,12 @@ fn answered(answer: &http::Response<Body>, elapsed: Duration, _: &Span) {
     tracing::debug!(code = answer.status().as_u16(), ?elapsed, "answered");
 }
 
-fn panicked(_: Box<dyn Any + Send>) -> Response {
-    tracing::error!("a request panicked");
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(panic = text.unwrap_or_default(), "a request panicked");
     let mut answer = Response::new(Body::from("this request failed; the server's log says why\n"));
     *answer.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     answer
 }

@@ -8,7 +8,9 @@ mod layers;
 mod places;
 mod sendfile;
 
+use std::future::Future;
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +31,7 @@ use tower::ServiceExt as _;
 
 pub use impatient::{Impatient, Patience};
 pub use layers::REQUEST_ID;
-pub use places::{Few, Place, Places};
+pub use places::{Place, Places, Waiting};
 pub use sendfile::{FileRange, send_files};
 
 use crate::stream::BoxStream;
@@ -74,7 +76,8 @@ const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 
 impl Server {
     /// Creates a server. Each connection takes one of `places`; `reached` counts the limits that are reached. A request without an id
-    /// gets one of `random`.
+    /// gets one of `random`. Slashes at the beginning of a path count as one, because firmware joins a base address that ends with a
+    /// slash and a path that begins with one.
     pub fn new(
         router: Router,
         tls: Option<Arc<ServerConfig>>,
@@ -89,13 +92,20 @@ impl Server {
 
     /// Serves until the future is dropped, which also closes the connections.
     pub async fn serve(self, listener: TcpListener) {
-        let mut connections = JoinSet::new();
+        self.serve_until(listener, std::future::pending()).await;
+    }
+
+    /// Serves until `end`. When it returns, the tasks of all connections have ended.
+    pub async fn serve_until(self, listener: TcpListener, end: impl Future<Output = ()>) {
+        let (mut end, mut connections, mut is_refused) = (pin!(end), JoinSet::new(), false);
         loop {
             let accepted = tokio::select! {
                 biased;
+                () = &mut end => break,
                 Some(_) = connections.join_next() => continue,
                 accepted = listener.accept() => accepted,
             };
+            let was_refused = std::mem::replace(&mut is_refused, accepted.is_err());
             match accepted {
                 Ok((stream, address)) => match self.places.take(address.ip()).await {
                     Ok(place) => {
@@ -111,11 +121,14 @@ impl Server {
                     }
                 },
                 Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
+                    if !was_refused {
+                        tracing::warn!(%error, "cannot accept a connection");
+                    }
                     tokio::time::sleep(ACCEPT_AGAIN).await;
                 }
             }
         }
+        connections.shutdown().await;
     }
 
     async fn accepted(&self, stream: TcpStream, address: SocketAddr) {
@@ -160,7 +173,7 @@ impl Server {
             if let Some(kernel) = &kernel {
                 request.extensions_mut().insert(kernel.clone());
             }
-            self.router.clone().oneshot(request)
+            self.router.clone().oneshot(layers::with_one_slash(request))
         });
         let (time, limit) = self.times.head;
         let connection = http1::Builder::new()

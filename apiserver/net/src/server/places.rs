@@ -22,16 +22,16 @@ pub trait Places: Send + Sync + 'static {
 
 /// A few places for anybody. A further connection waits until one of the others ends.
 #[derive(Debug)]
-pub struct Few(Arc<Semaphore>);
+pub struct Waiting(Arc<Semaphore>);
 
-impl Few {
+impl Waiting {
     /// Creates this many places.
     pub fn new(places: usize) -> Self {
         Self(Arc::new(Semaphore::new(places)))
     }
 }
 
-impl Places for Few {
+impl Places for Waiting {
     fn take(&self, _: IpAddr) -> BoxFuture<'_, Result<Place, &'static str>> {
         // The semaphore is never closed.
         self.0.clone().acquire_owned().map(|permit| Ok(Box::new(permit) as Place)).boxed()

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use engine::Manager;
-use net::server::{Few, Patience, Server, Times};
+use net::server::{Patience, Server, Times, Waiting};
 use pki::tls::{ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, KeyAlgorithm, Leaf};
 use rustls::ServerConfig;
@@ -50,7 +50,7 @@ impl Diagnostics {
         let mut started = Self::default();
         let server = |router, tls| {
             let reached = metrics::Limits::of(manager.all_metrics());
-            Server::new(router, tls, TIMES, Few::new(CONNECTIONS), reached, manager.random())
+            Server::new(router, tls, TIMES, Waiting::new(CONNECTIONS), reached, manager.random())
         };
         if let Some(listener) = bind(options.health_addr.as_ref(), "--health-addr").await? {
             started.health = Some(listener.local_addr()?);

@@ -21,8 +21,10 @@ pub(super) fn health(manager: Manager) -> Router {
     let ready = get(ready);
     Router::new()
         .route("/healthz", healthy.clone())
+        .route("/healthz/", healthy.clone())
         .route("/healthz/{*check}", healthy)
         .route("/readyz", ready.clone())
+        .route("/readyz/", ready.clone())
         .route("/readyz/{*check}", ready)
         .fallback(not_found)
         .method_not_allowed_fallback(not_allowed)

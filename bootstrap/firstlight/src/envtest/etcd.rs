@@ -9,7 +9,7 @@ use axum::Router;
 use axum::routing::any;
 use http::StatusCode;
 use machinery::random::Random;
-use net::server::{Few, Patience, Server, Times};
+use net::server::{Patience, Server, Times, Waiting};
 use tokio::net::TcpListener;
 
 use super::flags::Flags;
@@ -27,7 +27,7 @@ Answers health checks for envtest. It is firstlight, which stores nothing here: 
 All other flags are accepted, without effect.
 ";
 
-/// Simultaneous connections to each address.
+/// Simultaneous connections to all addresses together.
 const CONNECTIONS: usize = 32;
 const TIME: Duration = Duration::from_secs(10);
 const TIMES: Times =
@@ -46,7 +46,7 @@ pub async fn run(flags: &Flags) -> Result<()> {
         urls.push(DEFAULT_URL);
     }
     let (reached, random) = (metrics::Limits::default(), Random::system());
-    let server = Server::new(router(), None, TIMES, Few::new(CONNECTIONS), reached, &random);
+    let server = Server::new(router(), None, TIMES, Waiting::new(CONNECTIONS), reached, &random);
     for url in urls {
         let address = address(url).await?;
         let listener =

@@ -233,7 +233,7 @@ impl Open {
         let listeners = self.http.into_iter().map(|tcp| (tcp, &plain));
         for (tcp, server) in listeners.chain(self.https.into_iter().map(|tcp| (tcp, &secure))) {
             // Open connections are closed, too, because clients can ask for boot files and images again.
-            tasks.spawn(shutdown.clone().run_until_cancelled_owned(server.clone().serve(tcp)));
+            tasks.spawn(server.clone().serve_until(tcp, shutdown.clone().cancelled_owned()));
         }
         handle
     }

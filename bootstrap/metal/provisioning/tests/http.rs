@@ -72,7 +72,7 @@ impl Bench {
             (tcp.local_addr().unwrap(), TaskTracker::new(), CancellationToken::new());
         let metrics = metrics::Metrics::default();
         let server = server(Arc::new(site), None, &Metrics::of(&metrics), &Random::seeded(1));
-        tasks.spawn(shutdown.clone().run_until_cancelled_owned(server.serve(tcp)));
+        tasks.spawn(server.serve_until(tcp, shutdown.clone().cancelled_owned()));
         Self { address, folder, metrics, shutdown, tasks }
     }
 

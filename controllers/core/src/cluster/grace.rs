@@ -51,7 +51,7 @@ pub(super) fn end(plan: &Plan, observed: &Observed) -> Plan {
         annotations.remove(ANNOTATION);
     }
     let removal = Step::patch_unchanged(&observed.cluster, wanted);
-    let mut end = Plan::of(observed.cluster.as_ref().clone());
+    let mut end = Plan::without_write(observed.cluster.as_ref().clone());
     end.steps.in_order(std::iter::once(removal).chain(plan.steps.events().cloned().map(Step::tell)));
     end
 }

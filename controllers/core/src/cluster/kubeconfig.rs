@@ -20,7 +20,7 @@ pub struct MakeKubeconfig(pub NamespacedName);
 
 impl Named for MakeKubeconfig {
     fn verb(&self) -> &'static str {
-        "make kubeconfig of"
+        "make_kubeconfig"
     }
 
     fn target(&self) -> String {

@@ -119,7 +119,7 @@ fn labels_and_annotations_of_a_machines_objects() {
     observed.parts = vec![part("b", more.clone()), part("a", more)];
     let plan = self::plan(&observed);
     let expected =
-        ["remove metadata of DevMachine default/b", "apply Machine default/b", "apply Machine default/a"];
+        ["remove_metadata DevMachine default/b", "apply Machine default/b", "apply Machine default/a"];
     assert_eq!(plan.steps.texts(), expected);
     let removed = &plan.steps.of::<RemoveMetadata<DynamicObject>>().next().unwrap().removed;
     assert_eq!(removed.labels.iter().map(String::as_str).collect::<Vec<_>>(), ["team"]);

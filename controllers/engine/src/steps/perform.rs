@@ -62,8 +62,11 @@ impl<'a> Tools<'a> {
             .ok_or_else(|| Error::failed(format!("{} does not know what it has applied", self.controller)))
     }
 
-    fn count(&self, step: &'static str, outcome: &'static str) {
-        self.manager.metrics().step(self.controller, step, outcome);
+    /// Counts a step; events count as events.
+    fn count<S: Named>(&self, step: &Step<S>, outcome: &'static str) {
+        if !matches!(step.act, Act::Tell(_)) {
+            self.manager.metrics().step(self.controller, step.verb(), outcome);
+        }
     }
 
     fn tell<K: Kind<DynamicType = ()>>(&self, event: &Event, object: &K) {
@@ -143,15 +146,20 @@ pub async fn perform<C: Stepwise, K: Kind<DynamicType = ()>>(
     observed: &C::Observed,
     plan: Plan<K, C::Step>,
 ) -> Outcome<K> {
-    let Plan { wanted, steps, errors, mut action } = plan;
+    let Plan { wanted, steps, errors, mut action, is_written } = plan;
     let tools = controller.tools();
     let mut errors: Vec<Error> = errors.into_iter().map(Error::Failed).collect();
     let mut failed = BTreeSet::new();
     for step in steps.list {
         let verb = step.verb();
-        let has_failed_need = step.needs.as_ref().is_some_and(|name| failed.contains(name));
-        let Some(place) = step.place(tools.manager).filter(|_| !has_failed_need) else {
-            tools.count(verb, "skipped");
+        if step.needs.as_ref().is_some_and(|name| failed.contains(name)) {
+            tools.count(&step, "skipped");
+            // What needs this step does not happen, either.
+            failed.extend(step.name);
+            continue;
+        }
+        let Some(place) = step.place(tools.manager) else {
+            tools.count(&step, "skipped");
             continue;
         };
         let span = tracing::debug_span!("step", step = verb, target = %step.target());
@@ -176,7 +184,7 @@ pub async fn perform<C: Stepwise, K: Kind<DynamicType = ()>>(
             }
         }
     }
-    Outcome { wanted: Some(wanted), errors, action }
+    Outcome { wanted: is_written.then_some(wanted), errors, action }
 }
 
 impl<S: Named> Step<S> {
@@ -207,7 +215,7 @@ impl<S: Named> Step<S> {
             Ok(_) => "unchanged",
             Err(_) => "failed",
         };
-        tools.count(self.verb(), outcome);
+        tools.count(self, outcome);
         result.map(|done| done.action)
     }
 }

@@ -17,21 +17,28 @@ pub struct Plan<K, S = Infallible> {
     pub errors: Vec<String>,
     /// When to reconcile again.
     pub action: Action,
+    /// Whether the object is written after the steps.
+    pub is_written: bool,
 }
 
 impl<K, S> Plan<K, S> {
     /// Returns a plan without steps.
     pub fn of(wanted: K) -> Self {
-        Self { wanted, steps: Steps::default(), errors: Vec::new(), action: Action::done() }
+        Self { wanted, steps: Steps::default(), errors: Vec::new(), action: Action::done(), is_written: true }
+    }
+
+    /// Returns a plan without steps whose object is not written, not even with the errors of the steps.
+    pub fn without_write(object: K) -> Self {
+        Self { is_written: false, ..Self::of(object) }
     }
 }
 
 impl<K: Debug, S: Named> Debug for Plan<K, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { wanted, steps, errors, action } = self;
+        let Self { wanted, steps, errors, action, is_written } = self;
         let mut plan = f.debug_struct("Plan");
         plan.field("wanted", wanted).field("steps", &steps.texts()).field("errors", errors);
-        plan.field("action", action).finish()
+        plan.field("action", action).field("is_written", is_written).finish()
     }
 }
 
@@ -59,11 +66,14 @@ impl<S> Steps<S> {
         self.list.extend(steps);
     }
 
-    /// Adds steps of which each needs those before it.
+    /// Adds steps of which each needs those before it. They have no names and needs of their own.
     pub fn in_order(&mut self, steps: impl IntoIterator<Item = Step<S>>) {
         self.chains += 1;
         let chain = format!("chain {}", self.chains);
-        self.list.extend(steps.into_iter().map(|step| step.named(chain.as_str()).needs(chain.as_str())));
+        self.list.extend(steps.into_iter().map(|step| {
+            debug_assert!(step.name.is_none() && step.needs.is_none(), "the chain is its name and its need");
+            step.named(chain.as_str()).needs(chain.as_str())
+        }));
     }
 
     /// Returns whether there is nothing to do.

@@ -163,7 +163,7 @@ pub struct RemoveMetadata<K: Kind> {
 
 impl<K: Kind> Named for RemoveMetadata<K> {
     fn verb(&self) -> &'static str {
-        "remove metadata of"
+        "remove_metadata"
     }
 
     fn target(&self) -> String {

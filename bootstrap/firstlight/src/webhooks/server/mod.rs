@@ -24,7 +24,7 @@ use machinery::clock::Clock;
 use machinery::names::{dns1123_label, dns1123_subdomain};
 use machinery::status::Status;
 use metrics::Limits;
-use net::server::{Few, Patience, Peer, Server, Times};
+use net::server::{Patience, Peer, Server, Times, Waiting};
 use rustls::ServerConfig;
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -113,7 +113,7 @@ impl Site {
             .fallback(async |uri: Uri| (StatusCode::NOT_FOUND, format!("no webhook is at {}", uri.path())))
             .method_not_allowed_fallback(async || (StatusCode::METHOD_NOT_ALLOWED, "reviews are posted"))
             .with_state(self.clone());
-        let places = Few::new(WEBHOOK_CONNECTIONS);
+        let places = Waiting::new(WEBHOOK_CONNECTIONS);
         Server::new(router, Some(Arc::new(tls)), TIMES, places, self.limits.clone(), manager.random())
     }
 

@@ -24,10 +24,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Peer {
     type Rejection = StatusCode;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, StatusCode> {
+        if let Some(known) = parts.extensions.get::<Self>() {
+            return Ok(known.clone());
+        }
         // Each request of a connection has it.
         let ends = parts.extensions.get::<net::server::Peer>().ok_or(StatusCode::INTERNAL_SERVER_ERROR)?;
         let certificate = ends.certificates.first().and_then(|certificate| Certificate::read(certificate));
-        Ok(Self { address: ends.address, local: ends.local, certificate })
+        let peer = Self { address: ends.address, local: ends.local, certificate };
+        // The certificate is read once for a request, although several ask for it.
+        parts.extensions.insert(peer.clone());
+        Ok(peer)
     }
 }
 

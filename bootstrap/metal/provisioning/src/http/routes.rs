@@ -7,10 +7,8 @@ use axum::extract::{Request, State};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get};
 use http::request::Parts;
-use http::uri::PathAndQuery;
 use http::{Method, Response, StatusCode, Uri};
 use net::server::send_files;
-use tower::ServiceBuilder;
 
 use super::counted::count;
 use super::file::{self, Body};
@@ -25,7 +23,7 @@ type OfSite = State<Arc<Site>>;
 
 /// Returns the router of a site, which counts in `metrics`.
 pub fn router(site: Arc<Site>, metrics: &Metrics) -> Router {
-    let routes = Router::new()
+    Router::new()
         .route("/agent/v1/{*call}", any(of_agent))
         .route("/v2", any(of_registry))
         .route("/v2/", any(of_registry))
@@ -40,21 +38,7 @@ pub fn router(site: Arc<Site>, metrics: &Metrics) -> Router {
         .fallback(of_machine)
         .layer(from_fn(send_files))
         .layer(from_fn_with_state(metrics.clone(), count))
-        .with_state(site);
-    // Before anything is routed: firmware joins a base address that ends with a slash and a path that begins with one.
-    Router::new().fallback_service(ServiceBuilder::new().map_request(with_one_slash).service(routes))
-}
-
-/// Removes all slashes but one from the beginning of the path.
-fn with_one_slash(mut request: Request) -> Request {
-    let uri = request.uri();
-    if uri.path().starts_with("//")
-        && let Some(path) = uri.path_and_query()
-        && let Ok(path) = format!("/{}", path.as_str().trim_start_matches('/')).parse::<PathAndQuery>()
-    {
-        *request.uri_mut() = Uri::from(path);
-    }
-    request
+        .with_state(site)
 }
 
 async fn only_reads() -> Response<Body> {
