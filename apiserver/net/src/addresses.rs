@@ -29,3 +29,8 @@ pub fn is_own_address(address: IpAddr) -> bool {
     };
     source().is_ok_and(|source| source.ip() == address)
 }
+
+/// Returns a host as resolvers and certificates know it: the address of IPv6 that stands in brackets, as in a URL, without them.
+pub fn without_brackets(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}

@@ -10,6 +10,7 @@ use http::Uri;
 use hyper_util::rt::TokioIo;
 use tower_service::Service;
 
+use crate::addresses::without_brackets;
 use crate::connection::Connection;
 use crate::dial::{Scheme, dial};
 use crate::error::Error;
@@ -71,7 +72,7 @@ impl Service<Uri> for DialConnector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let dial = self.0.clone();
         async move {
-            let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+            let host = without_brackets(uri.host().unwrap_or_default());
             Ok(TokioIo::new(dial.dial(host, Scheme::of(&uri).port(&uri)).await?))
         }
         .boxed()

@@ -12,6 +12,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
+use crate::addresses::without_brackets;
 use crate::authorities;
 use crate::connection::Connection;
 use crate::error::Error;
@@ -49,7 +50,7 @@ impl Scheme {
 /// # Errors
 /// Why there is no connection.
 pub async fn dial(proxies: &Proxies, scheme: Scheme, host: &str, port: u16) -> Result<Connection, Error> {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
+    let host = without_brackets(host);
     let proxy = proxies.find(scheme, host, port)?;
     let connected = timeout(CONNECT, async {
         match proxy {

@@ -5,7 +5,8 @@
 //! proxy. [`Connector`] and [`Client`] are for hyper; [`dial`] is for everything else that wants a [`Stream`]. What may be simulated
 //! connects by a [`Dial`], or a [`Network`] if it listens, too.
 //!
-//! [`server`] serves a handful of HTTP paths, with limits on connections and on time.
+//! `server` serves a handful of HTTP paths, with limits on connections and on time. It needs the feature of its name, because who embeds
+//! the API server needs neither this module nor axum.
 
 mod addresses;
 pub mod authorities;
@@ -21,12 +22,14 @@ mod network;
 mod pods;
 mod proxies;
 mod proxy;
+mod request_id;
+#[cfg(feature = "server")]
 pub mod server;
 mod socks;
 mod stream;
 mod tunnel;
 
-pub use addresses::is_own_address;
+pub use addresses::{is_own_address, without_brackets};
 pub use client::Client;
 pub use connection::Connection;
 pub use connector::{Connector, DialConnector};
@@ -36,4 +39,5 @@ pub use network::{Dial, Listener, Network, RealNetwork, SimulatedNetwork};
 pub use pods::for_pods;
 pub use proxies::Proxies;
 pub use proxy::Proxy;
+pub use request_id::request_id;
 pub use stream::{BoxStream, Stream};

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use http::Uri;
 
 use crate::addresses::is_own;
+use crate::addresses::without_brackets;
 use crate::bypass::Bypass;
 use crate::dial::Scheme;
 use crate::error::Error;
@@ -101,7 +102,7 @@ impl Proxies {
             Scheme::Http => self.http.as_ref(),
         };
         let Some(Named { name, proxy }) = named else { return Ok(None) };
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_lowercase();
+        let host = without_brackets(host).to_lowercase();
         if !self.is_for_all && (is_own(&host) || self.bypass.covers(&host, port) || is_inside(&host)) {
             return Ok(None);
         }

@@ -8,6 +8,8 @@ use http::HeaderValue;
 use http::uri::Authority;
 use percent_encoding::percent_decode_str;
 
+use crate::addresses::without_brackets;
+
 /// What a proxy speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -60,7 +62,7 @@ impl Proxy {
             Some("") | Some(":") => default_port,
             _ => authority.port_u16().ok_or("its port is no number from 1 to 65535")?,
         };
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_lowercase();
+        let host = without_brackets(authority.host()).to_lowercase();
         if host.is_empty() {
             return Err("it has no host".to_owned());
         }

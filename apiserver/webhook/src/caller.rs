@@ -14,7 +14,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use machinery::cache::Cache;
 use machinery::clock::Clock;
-use net::Dial;
+use net::{Dial, without_brackets};
 use registry::{WebhookCaller, WebhookRequest, WebhookResponse};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -91,7 +91,7 @@ impl HttpsCaller {
     async fn call(&self, call: WebhookRequest) -> Result<WebhookResponse, String> {
         let uri: Uri = call.url.parse().map_err(|_| format!("{:?} is no URL", call.url))?;
         let authority = uri.authority().map(ToString::to_string).unwrap_or_default();
-        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let host = without_brackets(uri.host().unwrap_or_default()).to_owned();
         let address = call.address.unwrap_or((host, uri.port_u16().unwrap_or(443)));
         let client = self.client(Peer { authority, address, ca_bundle: call.ca_bundle })?;
         let mut request = Request::post(uri).body(Full::new(call.body)).map_err(|error| error.to_string())?;

@@ -12,7 +12,7 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use machinery::clock::Clock;
-use net::{BoxStream, Dial};
+use net::{BoxStream, Dial, without_brackets};
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -59,7 +59,7 @@ impl Service<Uri> for Connector {
 
 impl Connector {
     async fn connect(&self, uri: &Uri) -> Result<Secured, String> {
-        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        let host = without_brackets(uri.host().unwrap_or_default());
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("tls: {host:?} is no name of a server"))?;
         let (address, port) = &self.address;

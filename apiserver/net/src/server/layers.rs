@@ -17,6 +17,7 @@ use tower_http::trace::TraceLayer;
 use tracing::Span;
 
 use crate::limits::REQUEST_ID_BYTES;
+use crate::request_id::request_id;
 
 /// The header with the id of a request, in both directions.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -50,11 +51,7 @@ pub(super) fn with_one_slash<B>(mut request: http::Request<B>) -> http::Request<
 
 /// Takes over the id that the client has chosen, or gives one, and returns it with the answer.
 async fn with_id(State(random): State<Random>, mut request: Request, next: Next) -> Response {
-    let chosen = request.headers().get(REQUEST_ID);
-    let chosen = chosen.filter(|id| !id.is_empty() && id.len() <= REQUEST_ID_BYTES && id.to_str().is_ok());
-    let id = chosen.cloned().unwrap_or_else(|| {
-        HeaderValue::try_from(random.uid()).unwrap_or(HeaderValue::from_static("unknown"))
-    });
+    let id = request_id(request.headers(), &REQUEST_ID, REQUEST_ID_BYTES, &random);
     request.headers_mut().insert(REQUEST_ID, id.clone());
     let mut answer = next.run(request).await;
     answer.headers_mut().insert(REQUEST_ID, id);

@@ -8,6 +8,7 @@ use access::attributes::Resource;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue};
 use machinery::random::Random;
+use net::request_id;
 use tracing::Span;
 
 use super::verb::Verb;
@@ -37,11 +38,7 @@ impl AuditRecord {
     /// Creates the record of a request. Its id is the one that the client has chosen, as in kube-apiserver, unless it is longer than
     /// [`AUDIT_ID_BYTES`] or no text; otherwise a UUID.
     pub(crate) fn new(parts: &Parts, random: &Random) -> Self {
-        let chosen = parts.headers.get(AUDIT_ID);
-        let chosen = chosen.filter(|id| !id.is_empty() && id.len() <= AUDIT_ID_BYTES && id.to_str().is_ok());
-        let id = chosen.cloned().unwrap_or_else(|| {
-            HeaderValue::try_from(random.uid()).unwrap_or(HeaderValue::from_static("unknown"))
-        });
+        let id = request_id(&parts.headers, &AUDIT_ID, AUDIT_ID_BYTES, random);
         Self { id, user: OnceLock::new(), impersonated: OnceLock::new() }
     }
 

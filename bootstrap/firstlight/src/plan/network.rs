@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use net::{BoxStream, Dial, Listener, Network, SimulatedNetwork};
+use net::{BoxStream, Dial, Listener, Network, SimulatedNetwork, without_brackets};
 use parking_lot::Mutex;
 
 /// The hosts, by name or address. A host that nobody listens on refuses each connection.
@@ -15,7 +15,7 @@ pub(super) struct Hosts(Arc<Mutex<BTreeMap<String, SimulatedNetwork>>>);
 
 impl Hosts {
     fn host(&self, name: &str) -> SimulatedNetwork {
-        let name = name.trim_start_matches('[').trim_end_matches(']');
+        let name = without_brackets(name);
         self.0.lock().entry(name.to_owned()).or_default().clone()
     }
 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use net::BoxStream;
+use net::{BoxStream, without_brackets};
 use rustls_pki_types::ServerName;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -85,7 +85,7 @@ impl Connection {
     pub(crate) fn is_here(&self, uri: &Uri) -> bool {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
         let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
-        let host = uri.host().map(|host| host.trim_start_matches('[').trim_end_matches(']'));
+        let host = uri.host().map(without_brackets);
         uri.scheme_str() == Some(scheme)
             && port == self.port
             && host.is_some_and(|host| host.eq_ignore_ascii_case(&self.host))
