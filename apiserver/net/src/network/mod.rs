@@ -13,7 +13,7 @@ pub use simulated::SimulatedNetwork;
 
 use crate::stream::BoxStream;
 
-/// Opens connections.
+/// Opens connections to other machines, real or simulated. Tests and Pods have networks of their own.
 pub trait Dial: Send + Sync + 'static {
     /// Opens a connection to `host`, a name or an address, at `port`.
     ///

@@ -41,7 +41,7 @@ static ZEROS: [u8; limits::FILE_PART] = [0; limits::FILE_PART];
 /// A part of a file that is the whole body of a response.
 #[derive(Clone, Debug)]
 pub struct FileRange {
-    /// The file.
+    /// The open file that is sent.
     pub file: Arc<File>,
     /// Where the part begins, in bytes.
     pub offset: u64,
