@@ -102,7 +102,7 @@ struct Watching {
     seen: u64,
 }
 
-struct World {
+struct Fixture {
     memory: Memory,
     engine: Faulty,
     clock: Clock,
@@ -113,7 +113,7 @@ struct World {
     highest: u64,
 }
 
-impl World {
+impl Fixture {
     async fn new() -> Self {
         let memory = Memory::new();
         let engine = Faulty::new(memory.clone());
@@ -341,11 +341,11 @@ fn run(steps: Vec<Step>) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let mut world = World::new().await;
+        let mut fixture = Fixture::new().await;
         for step in steps {
-            world.step(step).await;
+            fixture.step(step).await;
         }
-        world.drain_all();
+        fixture.drain_all();
     });
 }
 

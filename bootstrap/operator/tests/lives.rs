@@ -7,32 +7,32 @@ use test_plane::get;
 use crate::operator::support::garden::{
     self, NAME, TOKEN, components, declare, deployment, publish, variables,
 };
-use crate::operator::support::{condition, has, read, says, world, world_with_garden};
+use crate::operator::support::{condition, fixture, fixture_with_garden, has, read, says};
 
 #[tokio::test(start_paused = true)]
 async fn it_waits_for_its_secret_and_its_files() {
-    let world = world().await;
-    declare(&world, Some("v0.3.0"), json!({})).await;
+    let fixture = fixture().await;
+    declare(&fixture, Some("v0.3.0"), json!({})).await;
     let waits = "the Secret default/variables of spec.configSecret does not exist";
     let is_waiting =
         |manager: &_| says(manager, "PreflightCheckPassed", "False", "ConfigSecretNotFound", waits);
-    world.until("it waits for the Secret", is_waiting).await;
-    variables(&world).await;
+    fixture.until("it waits for the Secret", is_waiting).await;
+    variables(&fixture).await;
     let is_waiting =
         |manager: &_| says(manager, "ProviderInstalled", "False", "ComponentsFetchError", "no ConfigMap");
-    world.until("it waits for the ConfigMap", is_waiting).await;
-    publish(&world, "v0.3.0").await;
-    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
-    let garden = world.get::<InfrastructureProvider>(NAME).unwrap();
+    fixture.until("it waits for the ConfigMap", is_waiting).await;
+    publish(&fixture, "v0.3.0").await;
+    fixture.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    let garden = fixture.get::<InfrastructureProvider>(NAME).unwrap();
     assert_eq!(garden.status.as_ref().unwrap().contract.as_deref(), Some("v1beta1"));
     assert_eq!(garden.metadata.finalizers.as_deref(), Some(&["provider.cluster.x-k8s.io".to_owned()][..]));
-    let secret = read(&world, "/api/v1/namespaces/default/secrets/garden-credentials").await.unwrap();
+    let secret = read(&fixture, "/api/v1/namespaces/default/secrets/garden-credentials").await.unwrap();
     assert_eq!(secret["data"]["token"], "bW9zcy1hbmQtZmVybg==");
-    let namespace = read(&world, "/api/v1/namespaces/default").await.unwrap();
+    let namespace = read(&fixture, "/api/v1/namespaces/default").await.unwrap();
     assert_eq!(namespace["metadata"]["labels"]["cluster.x-k8s.io/provider"], "infrastructure-garden");
 
     // Changed variables are applied.
-    world
+    fixture
         .patch::<k8s_openapi::api::core::v1::Secret>(
             "variables",
             json!({"stringData": {"GARDEN_TOKEN": "clay"}}),
@@ -42,22 +42,22 @@ async fn it_waits_for_its_secret_and_its_files() {
     let mut token = json!(null);
     while token != "Y2xheQ==" {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        token = read(&world, path).await.unwrap()["data"]["token"].clone();
+        token = read(&fixture, path).await.unwrap()["data"]["token"].clone();
     }
     // A Deployment that somebody deletes comes back.
-    world.delete::<k8s_openapi::api::apps::v1::Deployment>("garden-controller-manager").await;
-    while deployment(&world).await.is_none() {
+    fixture.delete::<k8s_openapi::api::apps::v1::Deployment>("garden-controller-manager").await;
+    while deployment(&fixture).await.is_none() {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_installed_says_why() {
-    let world = world().await;
-    variables(&world).await;
-    publish(&world, "v0.3.0").await;
+    let fixture = fixture().await;
+    variables(&fixture).await;
+    publish(&fixture, "v0.3.0").await;
     garden::publish_with(
-        &world,
+        &fixture,
         "v0.3.1",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: \"${ONE} ${TWO}\"}\n",
     )
@@ -65,10 +65,10 @@ async fn what_cannot_be_installed_says_why() {
     let refused = format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\ntype: {TOKEN}\ndata: {{a: \"${{GARDEN_TOKEN}}\"}}\n"
     );
-    garden::publish_with(&world, "v0.3.2", &refused).await;
-    publish(&world, "v0.2.0").await;
-    publish(&world, "v0.9.0").await;
-    declare(&world, Some("latest"), json!({})).await;
+    garden::publish_with(&fixture, "v0.3.2", &refused).await;
+    publish(&fixture, "v0.2.0").await;
+    publish(&fixture, "v0.9.0").await;
+    declare(&fixture, Some("latest"), json!({})).await;
     let both =
         json!({"url": "https://github.com/a/b/releases", "selector": {"matchLabels": {"files": NAME}}});
     for (patch, type_, reason, text) in [
@@ -102,73 +102,79 @@ async fn what_cannot_be_installed_says_why() {
             "knows infrastructure-garden",
         ),
     ] {
-        world.patch::<InfrastructureProvider>(NAME, json!({"spec": patch})).await;
-        world.until(&format!("{patch}: {text}"), |manager| says(manager, type_, "False", reason, text)).await;
-        let said = condition(&world.manager, type_).unwrap().message;
+        fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": patch})).await;
+        fixture
+            .until(&format!("{patch}: {text}"), |manager| says(manager, type_, "False", reason, text))
+            .await;
+        let said = condition(&fixture.manager, type_).unwrap().message;
         assert!(!said.contains(TOKEN), "{said}");
     }
-    assert!(deployment(&world).await.is_none());
+    assert!(deployment(&fixture).await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_failed_upgrade_is_undone_and_not_repeated() {
-    let world = world().await;
-    variables(&world).await;
-    publish(&world, "v0.3.0").await;
-    declare(&world, None, json!({})).await;
-    world.until("the newest version is installed", |manager| has(manager, "v0.3.0")).await;
+    let fixture = fixture().await;
+    variables(&fixture).await;
+    publish(&fixture, "v0.3.0").await;
+    declare(&fixture, None, json!({})).await;
+    fixture.until("the newest version is installed", |manager| has(manager, "v0.3.0")).await;
     let image = async || {
-        deployment(&world).await.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
+        deployment(&fixture).await.unwrap()["spec"]["template"]["spec"]["containers"][0]["image"].clone()
     };
-    garden::publish_with(&world, "v0.4.0", &components("v0.4.0").replace("example/garden", "example/broken"))
-        .await;
-    world.until("without a version, it stays", |manager| has(manager, "v0.3.0")).await;
-    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    garden::publish_with(
+        &fixture,
+        "v0.4.0",
+        &components("v0.4.0").replace("example/garden", "example/broken"),
+    )
+    .await;
+    fixture.until("without a version, it stays", |manager| has(manager, "v0.3.0")).await;
+    fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
     let is_undone =
         |manager: &_| says(manager, "ProviderUpgraded", "False", "ComponentsUpgradeError", "was undone");
-    world.until("the upgrade is undone", is_undone).await;
-    world
+    fixture.until("the upgrade is undone", is_undone).await;
+    fixture
         .until("the old version runs", |manager| says(manager, "Ready", "True", "DeploymentsAvailable", ""))
         .await;
     assert_eq!(image().await, "registry.example/garden:v0.3.0");
-    let writes = world.requests.writes();
+    let writes = fixture.requests.writes();
     tokio::time::sleep(std::time::Duration::from_secs(1300)).await;
     assert_eq!(
-        world.requests.writes(),
+        fixture.requests.writes(),
         writes,
         "{:?}",
-        &world.requests.trace()[usize::try_from(writes).unwrap()..]
+        &fixture.requests.trace()[usize::try_from(writes).unwrap()..]
     );
 
     // Wanted no more, the failure is forgotten, and the same version is tried again.
-    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": null}})).await;
+    fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": null}})).await;
     let is_forgotten =
         |manager: &_| has(manager, "v0.3.0") && condition(manager, "ProviderUpgraded").is_none();
-    world.until("the old version is all", is_forgotten).await;
-    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
-    world.until("it is undone again", is_undone).await;
+    fixture.until("the old version is all", is_forgotten).await;
+    fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.0"}})).await;
+    fixture.until("it is undone again", is_undone).await;
 
-    publish(&world, "v0.4.1").await;
-    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.1"}})).await;
-    world.until("another version is installed", |manager| has(manager, "v0.4.1")).await;
+    publish(&fixture, "v0.4.1").await;
+    fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.4.1"}})).await;
+    fixture.until("another version is installed", |manager| has(manager, "v0.4.1")).await;
     assert_eq!(image().await, "registry.example/garden:v0.4.1");
-    assert!(says(&world.manager, "ProviderUpgraded", "True", "ProviderUpgraded", ""));
-    world.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.3.0"}})).await;
+    assert!(says(&fixture.manager, "ProviderUpgraded", "True", "ProviderUpgraded", ""));
+    fixture.patch::<InfrastructureProvider>(NAME, json!({"spec": {"version": "v0.3.0"}})).await;
     let is_refused = |manager: &_| {
         says(manager, "PreflightCheckPassed", "False", "UnsupportedProviderDowngradeReason", "v0.4.1")
     };
-    world.until("a downgrade is refused", is_refused).await;
+    fixture.until("a downgrade is refused", is_refused).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn of_two_objects_the_first_counts() {
-    let world = world().await;
-    variables(&world).await;
-    publish(&world, "v0.3.0").await;
-    world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})).await;
-    declare(&world, Some("v0.3.0"), json!({})).await;
-    world.until("the first is installed", |manager| has(manager, "v0.3.0")).await;
-    garden::declare_in(&world, "other", Some("v0.3.0"), json!({"configSecret": null})).await;
+    let fixture = fixture().await;
+    variables(&fixture).await;
+    publish(&fixture, "v0.3.0").await;
+    fixture.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})).await;
+    declare(&fixture, Some("v0.3.0"), json!({})).await;
+    fixture.until("the first is installed", |manager| has(manager, "v0.3.0")).await;
+    garden::declare_in(&fixture, "other", Some("v0.3.0"), json!({"configSecret": null})).await;
     let second = engine::NamespacedName::new("other", NAME);
     let reason = |manager: &engine::Manager| {
         let second = manager.objects::<InfrastructureProvider>().get(&second)?;
@@ -177,21 +183,21 @@ async fn of_two_objects_the_first_counts() {
             .find(|condition| condition.type_ == "PreflightCheckPassed")
             .map(|condition| condition.reason)
     };
-    world
+    fixture
         .until("the second is refused", |manager| reason(manager).as_deref() == Some("MoreThanOneExists"))
         .await;
-    world.delete_in::<InfrastructureProvider>("other", NAME).await;
+    fixture.delete_in::<InfrastructureProvider>("other", NAME).await;
     let is_gone =
         |manager: &engine::Manager| manager.objects::<InfrastructureProvider>().get(&second).is_none();
-    world.until("the second is gone", is_gone).await;
-    assert!(deployment(&world).await.is_some(), "its deletion leaves what is the first one's");
+    fixture.until("the second is gone", is_gone).await;
+    assert!(deployment(&fixture).await.is_some(), "its deletion leaves what is the first one's");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_runs_in_the_process_needs_no_installation() {
-    let world = world().await;
+    let fixture = fixture().await;
     let declare = async |kind: &str, name: &str, version: &str| {
-        world
+        fixture
             .create(json!({
                 "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": kind,
                 "metadata": {"name": name}, "spec": {"version": version},
@@ -205,38 +211,38 @@ async fn what_runs_in_the_process_needs_no_installation() {
     };
     let core = |manager: &_| message(get::<CoreProvider>(manager, "cluster-api")?.status.clone()?.conditions);
     let expected = "the controllers run in the process of this server";
-    world.until("core is there", |manager| core(manager).as_deref() == Some(expected)).await;
+    fixture.until("core is there", |manager| core(manager).as_deref() == Some(expected)).await;
     let kubeadm =
         |manager: &_| message(get::<BootstrapProvider>(manager, "kubeadm")?.status.clone()?.conditions);
-    world
+    fixture
         .until("kubeadm is there", |manager| {
             kubeadm(manager).is_some_and(|said| said.contains("v1.14.0 instead of v1.9.3"))
         })
         .await;
-    let status = world.get::<CoreProvider>("cluster-api").unwrap().status.clone().unwrap();
+    let status = fixture.get::<CoreProvider>("cluster-api").unwrap().status.clone().unwrap();
     assert_eq!(status.installed_version.as_deref(), Some("v1.14.0"));
     assert_eq!(status.contract.as_deref(), Some("v1beta2"));
-    world.delete::<CoreProvider>("cluster-api").await;
-    world
+    fixture.delete::<CoreProvider>("cluster-api").await;
+    fixture
         .until("core's object is gone", |manager| get::<CoreProvider>(manager, "cluster-api").is_none())
         .await;
     let entry = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/capi-system/providers/cluster-api";
-    assert!(read(&world, entry).await.is_some());
+    assert!(read(&fixture, entry).await.is_some());
     // What is not in the inventory from the start gets its entry.
     let entry = "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/caip-in-cluster-system/providers/ipam-in-cluster";
-    assert!(read(&world, entry).await.is_none());
+    assert!(read(&fixture, entry).await.is_none());
     declare("IPAMProvider", "in-cluster", "v1.14.0").await;
     let ipam = |manager: &_| message(get::<IPAMProvider>(manager, "in-cluster")?.status.clone()?.conditions);
-    world.until("pools are there", |manager| ipam(manager).as_deref() == Some(expected)).await;
-    assert_eq!(read(&world, entry).await.unwrap()["version"], "v1.14.0");
+    fixture.until("pools are there", |manager| ipam(manager).as_deref() == Some(expected)).await;
+    assert_eq!(read(&fixture, entry).await.unwrap()["version"], "v1.14.0");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_names_a_source_installs_it_in_place_of_the_controllers_of_the_process() {
-    let world = world_with_garden().await;
-    variables(&world).await;
-    publish(&world, "v0.3.0").await;
-    world
+    let fixture = fixture_with_garden().await;
+    variables(&fixture).await;
+    publish(&fixture, "v0.3.0").await;
+    fixture
         .create(json!({
             "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": "InfrastructureProvider",
             "metadata": {"name": NAME}, "spec": {"version": "v1.14.0"},
@@ -245,15 +251,19 @@ async fn an_object_that_names_a_source_installs_it_in_place_of_the_controllers_o
     let says_so = |manager: &_| {
         says(manager, "ProviderInstalled", "True", "RunsInServer", "in the process of this server")
     };
-    world.until("its controllers run here", says_so).await;
-    assert!(deployment(&world).await.is_none());
-    world.delete::<InfrastructureProvider>(NAME).await;
-    world.until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none()).await;
+    fixture.until("its controllers run here", says_so).await;
+    assert!(deployment(&fixture).await.is_none());
+    fixture.delete::<InfrastructureProvider>(NAME).await;
+    fixture
+        .until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none())
+        .await;
 
-    declare(&world, Some("v0.3.0"), json!({})).await;
-    world.until("it is installed", |manager| has(manager, "v0.3.0")).await;
-    assert!(deployment(&world).await.is_some());
-    world.delete::<InfrastructureProvider>(NAME).await;
-    world.until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none()).await;
-    assert!(deployment(&world).await.is_none());
+    declare(&fixture, Some("v0.3.0"), json!({})).await;
+    fixture.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    assert!(deployment(&fixture).await.is_some());
+    fixture.delete::<InfrastructureProvider>(NAME).await;
+    fixture
+        .until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none())
+        .await;
+    assert!(deployment(&fixture).await.is_none());
 }

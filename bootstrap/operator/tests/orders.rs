@@ -8,13 +8,13 @@ use clusterctl::repository::Fetcher;
 use machinery::clock::Clock;
 use schemas::operator::InfrastructureProvider;
 use serde_json::{Value, json};
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use crate::operator::support::garden::{self, NAME, TOKEN, declare, installed, publish, variables};
-use crate::operator::support::{Web, has, world};
+use crate::operator::support::{Web, fixture, has};
 
 /// Runs `init` with the same files from a folder.
-async fn initialize(world: &World) {
+async fn initialize(fixture: &Fixture) {
     let folder = tempfile::tempdir().unwrap();
     let release = folder.path().join("infrastructure-garden/v0.3.0");
     std::fs::create_dir_all(&release).unwrap();
@@ -27,7 +27,7 @@ async fn initialize(world: &World) {
     let clock = Clock::system();
     let configuration = Configuration::load(settings.to_str(), Environment::fixed([]), &Web).await.unwrap();
     let fetcher = Fetcher::new(Arc::new(Web), clock.clone());
-    let (client, say) = (world.user(), |_: &str| ());
+    let (client, say) = (fixture.user(), |_: &str| ());
     let tools =
         Tools { client: &client, configuration: &configuration, fetcher: &fetcher, clock: &clock, say: &say };
     let chosen = Chosen { infrastructure: vec![format!("{NAME}:v0.3.0")], ..Chosen::default() };
@@ -35,12 +35,12 @@ async fn initialize(world: &World) {
     init(chosen, &how, &tools).await.unwrap();
 }
 
-async fn step(world: &World, name: &str) {
+async fn step(fixture: &Fixture, name: &str) {
     match name {
-        "object" => declare(world, Some("v0.3.0"), json!({})).await,
-        "secret" => variables(world).await,
-        "files" => publish(world, "v0.3.0").await,
-        _ => initialize(world).await,
+        "object" => declare(fixture, Some("v0.3.0"), json!({})).await,
+        "secret" => variables(fixture).await,
+        "files" => publish(fixture, "v0.3.0").await,
+        _ => initialize(fixture).await,
     }
 }
 
@@ -55,16 +55,16 @@ async fn every_order_ends_the_same() {
         ["files", "object", "init", "secret"],
         ["secret", "files", "object", "init"],
     ] {
-        let world = world().await;
+        let fixture = fixture().await;
         for name in order {
-            step(&world, name).await;
+            step(&fixture, name).await;
         }
-        world.until(&format!("{order:?}: it is installed"), |manager| has(manager, "v0.3.0")).await;
-        let found = installed(&world).await;
+        fixture.until(&format!("{order:?}: it is installed"), |manager| has(manager, "v0.3.0")).await;
+        let found = installed(&fixture).await;
         assert_eq!(*expected.get_or_insert_with(|| found.clone()), found, "{order:?}");
-        world.delete::<InfrastructureProvider>(NAME).await;
+        fixture.delete::<InfrastructureProvider>(NAME).await;
         let is_gone = |manager: &_| get::<InfrastructureProvider>(manager, NAME).is_none();
-        world.until(&format!("{order:?}: it is gone"), is_gone).await;
-        assert!(garden::deployment(&world).await.is_none(), "{order:?}");
+        fixture.until(&format!("{order:?}: it is gone"), is_gone).await;
+        assert!(garden::deployment(&fixture).await.is_none(), "{order:?}");
     }
 }

@@ -7,7 +7,7 @@ use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::core::{ApiResource, ObjectMeta};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 use test_plane::requests::{Kill, Moment};
 
 const GROUPS: &[&str] = &["ipam.cluster.x-k8s.io", "cluster.x-k8s.io"];
@@ -18,26 +18,26 @@ fn start(manager: &engine::Manager) {
     (cluster_core::crd_migrator::CONTROLLER.start)(manager, &updater);
 }
 
-fn definitions(world: &World) -> Api<CustomResourceDefinition> {
-    Api::all(world.user())
+fn definitions(fixture: &Fixture) -> Api<CustomResourceDefinition> {
+    Api::all(fixture.user())
 }
 
-async fn definition(world: &World) -> CustomResourceDefinition {
-    definitions(world).get(NAME).await.unwrap()
+async fn definition(fixture: &Fixture) -> CustomResourceDefinition {
+    definitions(fixture).get(NAME).await.unwrap()
 }
 
 /// Changes a field of a version of the definition.
-async fn set(world: &World, changes: &[(&str, &str, bool)]) {
-    let mut value = serde_json::to_value(definition(world).await).unwrap();
+async fn set(fixture: &Fixture, changes: &[(&str, &str, bool)]) {
+    let mut value = serde_json::to_value(definition(fixture).await).unwrap();
     for (version, field, to) in changes {
         let versions = value["spec"]["versions"].as_array_mut().unwrap();
         versions.iter_mut().find(|found| found["name"] == *version).unwrap()[*field] = json!(to);
     }
     let changed: CustomResourceDefinition = serde_json::from_value(value).unwrap();
-    definitions(world).replace(NAME, &Default::default(), &changed).await.unwrap();
+    definitions(fixture).replace(NAME, &Default::default(), &changed).await.unwrap();
 }
 
-fn claims(world: &World, version: &str) -> Api<DynamicObject> {
+fn claims(fixture: &Fixture, version: &str) -> Api<DynamicObject> {
     let resource = ApiResource {
         group: "ipam.cluster.x-k8s.io".into(),
         version: version.into(),
@@ -45,22 +45,22 @@ fn claims(world: &World, version: &str) -> Api<DynamicObject> {
         kind: "IPAddressClaim".into(),
         plural: "ipaddressclaims".into(),
     };
-    Api::namespaced_with(world.user(), "default", &resource)
+    Api::namespaced_with(fixture.user(), "default", &resource)
 }
 
 /// Applies a claim in a version, as a manager.
-async fn apply(world: &World, version: &str, manager: &str, name: &str) {
+async fn apply(fixture: &Fixture, version: &str, manager: &str, name: &str) {
     let claim = json!({
         "apiVersion": format!("ipam.cluster.x-k8s.io/{version}"), "kind": "IPAddressClaim", "metadata": {"name": name},
         "spec": {"poolRef": {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "Pool", "name": "pool"}},
     });
     let parameters = PatchParams::apply(manager).force();
-    claims(world, version).patch(name, &parameters, &Patch::Apply(claim)).await.unwrap();
+    claims(fixture, version).patch(name, &parameters, &Patch::Apply(claim)).await.unwrap();
 }
 
 /// Returns the versions in the managedFields of a claim, each with its manager.
-async fn managers(world: &World, name: &str) -> Vec<String> {
-    let claim = claims(world, "v1beta2").get(name).await.unwrap();
+async fn managers(fixture: &Fixture, name: &str) -> Vec<String> {
+    let claim = claims(fixture, "v1beta2").get(name).await.unwrap();
     let text =
         |version: Option<String>| version.unwrap().trim_start_matches("ipam.cluster.x-k8s.io/").to_owned();
     let fields = claim.metadata.managed_fields.unwrap_or_default();
@@ -77,16 +77,16 @@ fn observed(definition: &CustomResourceDefinition) -> bool {
 }
 
 /// Waits until the current generation of the definition is migrated; each planned kill ends the controllers, and they start again.
-async fn migrated(world: &mut World) -> CustomResourceDefinition {
+async fn migrated(fixture: &mut Fixture) -> CustomResourceDefinition {
     for _ in 0..1_000 {
-        let definition = definition(world).await;
+        let definition = definition(fixture).await;
         if observed(&definition) {
             return definition;
         }
-        let requests = world.requests.clone();
+        let requests = fixture.requests.clone();
         tokio::select! {
             biased;
-            () = requests.killed() => world.restart().await,
+            () = requests.killed() => fixture.restart().await,
             () = tokio::time::sleep(std::time::Duration::from_millis(100)) => {}
         }
     }
@@ -95,28 +95,28 @@ async fn migrated(world: &mut World) -> CustomResourceDefinition {
 
 /// Objects of v1beta1 are stored, v1beta2 becomes the storage version, v1beta1 is no longer served, and at last it is removed.
 async fn run(kill: Option<(u64, Moment)>) -> u64 {
-    let mut world = World::new(GROUPS, |_| ()).await;
-    set(&world, &[("v1beta2", "storage", false), ("v1beta1", "storage", true)]).await;
-    apply(&world, "v1beta1", "old", "a").await;
-    apply(&world, "v1beta1", "old", "b").await;
-    apply(&world, "v1beta2", "new", "b").await;
-    set(&world, &[("v1beta2", "storage", true), ("v1beta1", "storage", false)]).await;
-    let stored = definition(&world).await.status.unwrap().stored_versions.unwrap();
+    let mut fixture = Fixture::new(GROUPS, |_| ()).await;
+    set(&fixture, &[("v1beta2", "storage", false), ("v1beta1", "storage", true)]).await;
+    apply(&fixture, "v1beta1", "old", "a").await;
+    apply(&fixture, "v1beta1", "old", "b").await;
+    apply(&fixture, "v1beta2", "new", "b").await;
+    set(&fixture, &[("v1beta2", "storage", true), ("v1beta1", "storage", false)]).await;
+    let stored = definition(&fixture).await.status.unwrap().stored_versions.unwrap();
     assert_eq!(stored, ["v1beta2", "v1beta1"]);
     if let Some((write, moment)) = kill {
-        world.requests.plan(Kill { write, moment });
+        fixture.requests.plan(Kill { write, moment });
     }
-    world.start = Box::new(start);
-    world.restart().await;
-    let after = migrated(&mut world).await;
+    fixture.start = Box::new(start);
+    fixture.restart().await;
+    let after = migrated(&mut fixture).await;
     assert_eq!(after.status.unwrap().stored_versions.unwrap(), ["v1beta2"]);
-    assert_eq!(managers(&world, "b").await, ["new v1beta2", "old v1beta1"], "both versions are served");
+    assert_eq!(managers(&fixture, "b").await, ["new v1beta2", "old v1beta1"], "both versions are served");
 
-    set(&world, &[("v1beta1", "served", false)]).await;
-    migrated(&mut world).await;
-    assert_eq!(managers(&world, "b").await, ["new v1beta2"]);
-    assert_eq!(managers(&world, "a").await, ["old v1beta2"]);
-    let value = serde_json::to_value(definition(&world).await).unwrap();
+    set(&fixture, &[("v1beta1", "served", false)]).await;
+    migrated(&mut fixture).await;
+    assert_eq!(managers(&fixture, "b").await, ["new v1beta2"]);
+    assert_eq!(managers(&fixture, "a").await, ["old v1beta2"]);
+    let value = serde_json::to_value(definition(&fixture).await).unwrap();
     let versions: Vec<&Value> = value["spec"]["versions"]
         .as_array()
         .unwrap()
@@ -126,18 +126,18 @@ async fn run(kill: Option<(u64, Moment)>) -> u64 {
     let mut changed = value.clone();
     changed["spec"]["versions"] = json!(versions);
     let changed: CustomResourceDefinition = serde_json::from_value(changed).unwrap();
-    definitions(&world).replace(NAME, &Default::default(), &changed).await.unwrap();
-    migrated(&mut world).await;
-    let claim = claims(&world, "v1beta2").get("a").await.unwrap();
+    definitions(&fixture).replace(NAME, &Default::default(), &changed).await.unwrap();
+    migrated(&mut fixture).await;
+    let claim = claims(&fixture, "v1beta2").get("a").await.unwrap();
     assert_eq!(claim.data["spec"]["poolRef"]["name"], "pool");
     // The next apply of the same manager owns what it applies.
-    apply(&world, "v1beta2", "old", "a").await;
-    assert_eq!(managers(&world, "a").await, ["old v1beta2"]);
+    apply(&fixture, "v1beta2", "old", "a").await;
+    assert_eq!(managers(&fixture, "a").await, ["old v1beta2"]);
 
-    let writes = world.requests.writes();
-    world.restart().await;
+    let writes = fixture.requests.writes();
+    fixture.restart().await;
     tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
-    assert_eq!(world.requests.writes(), writes, "nothing is written at rest");
+    assert_eq!(fixture.requests.writes(), writes, "nothing is written at rest");
     writes
 }
 
@@ -154,10 +154,10 @@ async fn objects_follow_their_definition_wherever_the_process_ends() {
 
 #[tokio::test(start_paused = true)]
 async fn a_definition_that_never_changed_is_left_alone() {
-    let world = World::new(GROUPS, start).await;
-    apply(&world, "v1beta1", "old", "a").await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    apply(&fixture, "v1beta1", "old", "a").await;
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
-    assert_eq!(world.requests.writes(), 0);
+    assert_eq!(fixture.requests.writes(), 0);
 }
 
 fn versions(all: &[(&str, bool, bool)], stored: &[&str]) -> CustomResourceDefinition {

@@ -1,7 +1,7 @@
 //! A cluster's life against the real API server: create, scale, upgrade, delete. The providers are fakes.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
-use crate::core::support::World;
+use crate::core::support::Fixture;
 use engine::NamespacedName;
 use engine::object::{is_deleting, label};
 use engine::owners;
@@ -56,9 +56,9 @@ pub fn name(name: &str) -> NamespacedName {
     NamespacedName::new("default", name)
 }
 
-pub fn is_available(world: &World, replicas: i32) -> bool {
-    let cluster = world.objects::<Cluster>().get(&name("plain"));
-    let deployment = world.objects::<MachineDeployment>().get(&name("plain-md"));
+pub fn is_available(fixture: &Fixture, replicas: i32) -> bool {
+    let cluster = fixture.objects::<Cluster>().get(&name("plain"));
+    let deployment = fixture.objects::<MachineDeployment>().get(&name("plain-md"));
     let status = deployment.as_ref().and_then(|deployment| deployment.status.clone()).unwrap_or_default();
     let cluster_is = |type_: &str| cluster.as_ref().is_some_and(|cluster| cluster.condition_is_true(type_));
     cluster_is("Available")
@@ -70,31 +70,35 @@ pub fn is_available(world: &World, replicas: i32) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_lives() {
-    let world = World::start(1).await;
-    let start = world.manager.clock().monotonic();
-    world.create(plain(3)).await;
-    world.until("available", |_| is_available(&world, 3)).await;
-    let took = world.manager.clock().monotonic() - start;
+    let fixture = Fixture::start(1).await;
+    let start = fixture.manager.clock().monotonic();
+    fixture.create(plain(3)).await;
+    fixture.until("available", |_| is_available(&fixture, 3)).await;
+    let took = fixture.manager.clock().monotonic() - start;
     assert!(took.as_millis() < 500, "nothing waits for a timer: {took:?}");
-    check_running(&world);
-    settle(&world, "created").await;
+    check_running(&fixture);
+    settle(&fixture, "created").await;
 
-    let deployments = world.objects::<MachineDeployment>();
+    let deployments = fixture.objects::<MachineDeployment>();
     deployments.merge(&name("plain-md"), None, json!({"spec": {"replicas": 5}})).await.unwrap();
-    world.until("scaled up", |_| is_available(&world, 5)).await;
+    fixture.until("scaled up", |_| is_available(&fixture, 5)).await;
     deployments.merge(&name("plain-md"), None, json!({"spec": {"replicas": 2}})).await.unwrap();
-    world.until("scaled down", |_| is_available(&world, 2)).await;
+    fixture.until("scaled down", |_| is_available(&fixture, 2)).await;
 
     let version = json!({"spec": {"template": {"spec": {"version": "v1.36.0"}}}});
     // The preflight checks block the workers until the control plane is upgraded.
     deployments.merge(&name("plain-md"), None, version).await.unwrap();
-    world.until("blocked", |_| world.objects::<MachineSet>().all().iter().any(|set| is_blocked(set))).await;
-    let planes = world.objects::<schemas::controlplane::KubeadmControlPlane>();
+    fixture
+        .until("blocked", |_| fixture.objects::<MachineSet>().all().iter().any(|set| is_blocked(set)))
+        .await;
+    let planes = fixture.objects::<schemas::controlplane::KubeadmControlPlane>();
     planes.merge(&name("plain-cp"), None, json!({"spec": {"version": "v1.36.0"}})).await.unwrap();
-    world.until("upgraded", |_| is_available(&world, 2) && versions(&world) == ["v1.36.0", "v1.36.0"]).await;
-    world.until("old revisions are gone", |_| world.objects::<MachineSet>().all().len() == 1).await;
-    settle(&world, "upgraded").await;
-    let events: kube::Api<Event> = kube::Api::default_namespaced(world.manager.client().clone());
+    fixture
+        .until("upgraded", |_| is_available(&fixture, 2) && versions(&fixture) == ["v1.36.0", "v1.36.0"])
+        .await;
+    fixture.until("old revisions are gone", |_| fixture.objects::<MachineSet>().all().len() == 1).await;
+    settle(&fixture, "upgraded").await;
+    let events: kube::Api<Event> = kube::Api::default_namespaced(fixture.manager.client().clone());
     let events = events.list(&kube::api::ListParams::default()).await.unwrap().items;
     let blocked = |event: &&Event| event.reason.as_deref() == Some("PreflightCheckFailed");
     let blocked: Vec<&Event> = events.iter().filter(blocked).collect();
@@ -108,29 +112,29 @@ async fn a_cluster_lives() {
     assert_eq!(times("MachineSet version is higher"), once("Warning"), "however often it is reconciled");
     assert_eq!(times("is upgrading"), once("Normal"), "this passes");
 
-    let clusters = world.objects::<Cluster>();
+    let clusters = fixture.objects::<Cluster>();
     let cluster = clusters.get(&name("plain")).unwrap();
-    a_pool_belongs_to_its_cluster(&world, &cluster).await;
+    a_pool_belongs_to_its_cluster(&fixture, &cluster).await;
     clusters.delete(cluster.as_ref()).await.unwrap();
-    world.until("deleted", |_| clusters.get(&name("plain")).is_none()).await;
-    assert!(world.objects::<Machine>().all().is_empty());
-    assert!(world.objects::<DevMachine>().all().is_empty());
-    assert!(world.objects::<MachineSet>().all().is_empty());
-    assert_eq!(world.objects::<MachineDeployment>().all().len(), 0);
-    assert!(world.objects::<MachinePool>().all().is_empty());
-    world.manager.stop().await;
+    fixture.until("deleted", |_| clusters.get(&name("plain")).is_none()).await;
+    assert!(fixture.objects::<Machine>().all().is_empty());
+    assert!(fixture.objects::<DevMachine>().all().is_empty());
+    assert!(fixture.objects::<MachineSet>().all().is_empty());
+    assert_eq!(fixture.objects::<MachineDeployment>().all().len(), 0);
+    assert!(fixture.objects::<MachinePool>().all().is_empty());
+    fixture.manager.stop().await;
 }
 
 /// The Cluster owns MachinePools, and is deleted after them.
-async fn a_pool_belongs_to_its_cluster(world: &World, cluster: &Cluster) {
+async fn a_pool_belongs_to_its_cluster(fixture: &Fixture, cluster: &Cluster) {
     let template = json!({"spec": {"clusterName": "plain", "bootstrap": {"dataSecretName": "x"},
         "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevMachinePool", "name": "x"}}});
     let pool = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "MachinePool",
         "metadata": {"name": "plain", "namespace": "default"}, "spec": {"clusterName": "plain", "template": template}});
-    world.create(vec![pool]).await;
-    let pools = world.objects::<MachinePool>();
+    fixture.create(vec![pool]).await;
+    let pools = fixture.objects::<MachinePool>();
     let owner = engine::object::uid(cluster).to_owned();
-    world
+    fixture
         .until("owned", |_| {
             let pool = pools.get(&name("plain")).filter(|it| owners::is_owned_by(it.as_ref(), &owner));
             let pool = pool.filter(|it| label(it.as_ref(), engine::names::CLUSTER_NAME) == Some("plain"));
@@ -146,10 +150,10 @@ fn the_same_seed_gives_the_same_history() {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let world = World::start(7).await;
-            world.create(plain(2)).await;
-            world.until("available", |_| is_available(&world, 2)).await;
-            let machines = world.objects::<Machine>().all();
+            let fixture = Fixture::start(7).await;
+            fixture.create(plain(2)).await;
+            fixture.until("available", |_| is_available(&fixture, 2)).await;
+            let machines = fixture.objects::<Machine>().all();
             let facts = machines.iter().map(|machine| {
                 (
                     machine.metadata.name.clone(),
@@ -157,16 +161,16 @@ fn the_same_seed_gives_the_same_history() {
                     machine.metadata.uid.clone(),
                 )
             });
-            let history = (facts.collect::<Vec<_>>(), reconciles(&world));
-            world.manager.stop().await;
+            let history = (facts.collect::<Vec<_>>(), reconciles(&fixture));
+            fixture.manager.stop().await;
             history
         })
     };
     assert_eq!(run(), run());
 }
 
-fn versions(world: &World) -> Vec<String> {
-    let machines = world.objects::<Machine>().all();
+fn versions(fixture: &Fixture) -> Vec<String> {
+    let machines = fixture.objects::<Machine>().all();
     let workers = machines.iter().filter(|machine| !is_control_plane(machine));
     workers.map(|machine| machine.spec.version.clone().unwrap_or_default()).collect()
 }
@@ -175,15 +179,15 @@ pub fn is_control_plane(machine: &Machine) -> bool {
     engine::object::label(machine, engine::names::CONTROL_PLANE).is_some()
 }
 
-fn check_running(world: &World) {
-    let machines = world.objects::<Machine>().all();
+fn check_running(fixture: &Fixture) {
+    let machines = fixture.objects::<Machine>().all();
     assert_eq!(machines.len(), 4);
     for machine in &machines {
         let status = machine.status.clone().unwrap_or_default();
         assert_eq!(status.phase.as_deref(), Some("Running"), "{:?}", machine.metadata.name);
         assert!(machine.condition_is_true("Ready") && !is_deleting(machine.as_ref()));
     }
-    let cluster = world.objects::<Cluster>().get(&name("plain")).unwrap();
+    let cluster = fixture.objects::<Cluster>().get(&name("plain")).unwrap();
     let status = cluster.status.clone().unwrap_or_default();
     assert_eq!(status.phase.as_deref(), Some("Provisioned"));
     let workers = status.workers.unwrap_or_default();
@@ -194,19 +198,19 @@ fn check_running(world: &World) {
 }
 
 /// Checks that no controller writes anything once all objects are settled.
-pub async fn settle(world: &World, when: &str) {
+pub async fn settle(fixture: &Fixture, when: &str) {
     tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-    let version = |world: &World| -> Vec<Option<String>> {
-        let machines = world.objects::<Machine>().all();
+    let version = |fixture: &Fixture| -> Vec<Option<String>> {
+        let machines = fixture.objects::<Machine>().all();
         machines.iter().map(|machine| machine.metadata.resource_version.clone()).collect()
     };
-    let before = (version(world), reconciles(world));
+    let before = (version(fixture), reconciles(fixture));
     tokio::time::sleep(std::time::Duration::from_secs(30)).await;
-    assert_eq!(before, (version(world), reconciles(world)), "{when}: something keeps working");
+    assert_eq!(before, (version(fixture), reconciles(fixture)), "{when}: something keeps working");
 }
 
-fn reconciles(world: &World) -> Vec<u64> {
-    let metrics = world.manager.metrics();
+fn reconciles(fixture: &Fixture) -> Vec<u64> {
+    let metrics = fixture.manager.metrics();
     let controllers = ["cluster", "machine", "machineset", "machinedeployment", "machinehealthcheck"];
     let count =
         |controller: &&'static str| metrics.count(controller, "success") + metrics.count(controller, "error");

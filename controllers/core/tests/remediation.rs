@@ -15,7 +15,7 @@ use schemas::infrastructure::Metal3Remediation;
 use serde_json::{Value, json};
 
 use crate::core::lifecycle::{is_available, is_control_plane, name, plain, settle};
-use crate::core::support::World;
+use crate::core::support::Fixture;
 
 /// A MachineHealthCheck for the workers, for which a Node may be not ready for 10 seconds.
 fn check(remediation: Value) -> Value {
@@ -28,25 +28,25 @@ fn check(remediation: Value) -> Value {
     })
 }
 
-fn workers(world: &World) -> Vec<Arc<Machine>> {
-    let mut machines = world.objects::<Machine>().all();
+fn workers(fixture: &Fixture) -> Vec<Arc<Machine>> {
+    let mut machines = fixture.objects::<Machine>().all();
     machines.retain(|machine| !is_control_plane(machine));
     machines
 }
 
-fn are_healthy(world: &World, count: i32) -> bool {
-    let check = world.objects::<MachineHealthCheck>().get(&name("workers"));
+fn are_healthy(fixture: &Fixture, count: i32) -> bool {
+    let check = fixture.objects::<MachineHealthCheck>().get(&name("workers"));
     let status = check.and_then(|check| check.status.clone()).unwrap_or_default();
     let healthy =
-        workers(world).iter().filter(|machine| machine.condition_is_true("HealthCheckSucceeded")).count();
+        workers(fixture).iter().filter(|machine| machine.condition_is_true("HealthCheckSucceeded")).count();
     status.current_healthy == Some(count) && i32::try_from(healthy).unwrap() == count
 }
 
 /// What a kubelet that fails says.
-async fn become_sick(world: &World, machine: &Machine) {
+async fn become_sick(fixture: &Fixture, machine: &Machine) {
     let node = machine.status.as_ref().unwrap().node_ref.as_ref().unwrap().name.clone();
     let condition = |type_: &str, status: &str| {
-        let now = machinery::clock::rfc3339(world.manager.clock().now());
+        let now = machinery::clock::rfc3339(fixture.manager.clock().now());
         json!({"type": type_, "status": status, "reason": "KubeletNotReady", "lastTransitionTime": now})
     };
     let conditions = [
@@ -55,13 +55,13 @@ async fn become_sick(world: &World, machine: &Machine) {
         condition("DiskPressure", "False"),
         condition("PIDPressure", "False"),
     ];
-    let nodes = kube::Api::<Node>::all(world.workload.clone());
+    let nodes = kube::Api::<Node>::all(fixture.workload.clone());
     let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
     nodes.patch(&node, &PatchParams::default(), &patch).await.unwrap();
 }
 
-async fn events(world: &World, reason: &str) -> Vec<Event> {
-    let events: kube::Api<Event> = kube::Api::default_namespaced(world.manager.client().clone());
+async fn events(fixture: &Fixture, reason: &str) -> Vec<Event> {
+    let events: kube::Api<Event> = kube::Api::default_namespaced(fixture.manager.client().clone());
     let mut events = events.list(&ListParams::default()).await.unwrap().items;
     events.retain(|event| event.reason.as_deref() == Some(reason));
     events
@@ -69,97 +69,99 @@ async fn events(world: &World, reason: &str) -> Vec<Event> {
 
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_stays_sick_is_replaced() {
-    let world = World::start(1).await;
-    world.create(plain(3)).await;
-    world.create(vec![check(json!({"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}))]).await;
-    world.until("available", |_| is_available(&world, 3)).await;
-    world.until("healthy", |_| are_healthy(&world, 3)).await;
-    let cluster = world.objects::<Cluster>().get(&name("plain")).unwrap();
-    let check = world.objects::<MachineHealthCheck>().get(&name("workers")).unwrap();
+    let fixture = Fixture::start(1).await;
+    fixture.create(plain(3)).await;
+    fixture.create(vec![check(json!({"triggerIf": {"unhealthyLessThanOrEqualTo": "40%"}}))]).await;
+    fixture.until("available", |_| is_available(&fixture, 3)).await;
+    fixture.until("healthy", |_| are_healthy(&fixture, 3)).await;
+    let cluster = fixture.objects::<Cluster>().get(&name("plain")).unwrap();
+    let check = fixture.objects::<MachineHealthCheck>().get(&name("workers")).unwrap();
     assert!(engine::owners::is_owned_by(check.as_ref(), uid(cluster.as_ref())));
-    settle(&world, "healthy").await;
+    settle(&fixture, "healthy").await;
 
-    let start = world.manager.clock().monotonic();
-    let sick = workers(&world).remove(0);
-    become_sick(&world, &sick).await;
-    let is_gone = |_: &_| !workers(&world).iter().any(|machine| uid(machine.as_ref()) == uid(sick.as_ref()));
-    world.until("gone", is_gone).await;
-    let took = world.manager.clock().monotonic() - start;
+    let start = fixture.manager.clock().monotonic();
+    let sick = workers(&fixture).remove(0);
+    become_sick(&fixture, &sick).await;
+    let is_gone =
+        |_: &_| !workers(&fixture).iter().any(|machine| uid(machine.as_ref()) == uid(sick.as_ref()));
+    fixture.until("gone", is_gone).await;
+    let took = fixture.manager.clock().monotonic() - start;
     assert!((10..13).contains(&took.as_secs()), "{took:?}");
-    world.until("replaced", |_| is_available(&world, 3) && are_healthy(&world, 3)).await;
-    let marked = events(&world, "MachineMarkedUnhealthy").await;
+    fixture.until("replaced", |_| is_available(&fixture, 3) && are_healthy(&fixture, 3)).await;
+    let marked = events(&fixture, "MachineMarkedUnhealthy").await;
     let name = sick.metadata.name.as_deref().unwrap();
     let message = format!("Machine default/{name} has been marked as unhealthy by default/workers");
     assert_eq!(marked.len(), 1);
     assert_eq!((marked[0].message.as_deref(), marked[0].count), (Some(message.as_str()), Some(1)));
-    settle(&world, "replaced").await;
+    settle(&fixture, "replaced").await;
 
-    let all = workers(&world);
-    become_sick(&world, &all[0]).await;
-    become_sick(&world, &all[1]).await;
+    let all = workers(&fixture);
+    become_sick(&fixture, &all[0]).await;
+    become_sick(&fixture, &all[1]).await;
     let is_restricted = |_: &_| {
-        let check = world.objects::<MachineHealthCheck>().get(&self::name("workers"));
+        let check = fixture.objects::<MachineHealthCheck>().get(&self::name("workers"));
         let reason = check.and_then(|check| Some(check.condition("RemediationAllowed")?.reason.clone()));
         let is_failed = |machine: &&Arc<Machine>| {
             conditions::has(machine.conditions(), "HealthCheckSucceeded", conditions::FALSE)
         };
-        reason.as_deref() == Some("TooManyUnhealthy") && workers(&world).iter().filter(is_failed).count() == 2
+        reason.as_deref() == Some("TooManyUnhealthy")
+            && workers(&fixture).iter().filter(is_failed).count() == 2
     };
-    world.until("restricted", is_restricted).await;
-    settle(&world, "restricted").await;
-    assert_eq!(workers(&world).iter().filter(|machine| is_deleting(machine.as_ref())).count(), 0);
-    assert_eq!(events(&world, "RemediationRestricted").await.len(), 1);
-    world.manager.stop().await;
+    fixture.until("restricted", is_restricted).await;
+    settle(&fixture, "restricted").await;
+    assert_eq!(workers(&fixture).iter().filter(|machine| is_deleting(machine.as_ref())).count(), 0);
+    assert_eq!(events(&fixture, "RemediationRestricted").await.len(), 1);
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_metal3_remediation_is_made_and_deleted() {
-    let world = World::start(1).await;
-    world.create(plain(1)).await;
+    let fixture = Fixture::start(1).await;
+    fixture.create(plain(1)).await;
     let infrastructure = "infrastructure.cluster.x-k8s.io/v1beta2";
     let reference =
         json!({"apiVersion": infrastructure, "kind": "Metal3RemediationTemplate", "name": "reboot"});
-    world.create(vec![check(json!({"templateRef": reference}))]).await;
-    world.until("available", |_| is_available(&world, 1)).await;
-    world.until("healthy", |_| are_healthy(&world, 1)).await;
-    let machine = workers(&world).remove(0);
-    let (machines, key) = (world.objects::<Machine>(), NamespacedName::of(machine.as_ref()));
+    fixture.create(vec![check(json!({"templateRef": reference}))]).await;
+    fixture.until("available", |_| is_available(&fixture, 1)).await;
+    fixture.until("healthy", |_| are_healthy(&fixture, 1)).await;
+    let machine = workers(&fixture).remove(0);
+    let (machines, key) = (fixture.objects::<Machine>(), NamespacedName::of(machine.as_ref()));
     let reason = || {
         let machine = machines.get(&key)?;
         Some(machine.condition("ExternallyRemediated")?.reason.clone())
     };
-    become_sick(&world, &machine).await;
-    world.until("no template", |_| reason().as_deref() == Some("RemediationTemplateNotFound")).await;
+    become_sick(&fixture, &machine).await;
+    fixture.until("no template", |_| reason().as_deref() == Some("RemediationTemplateNotFound")).await;
 
     let strategy = json!({"type": "Reboot", "retryLimit": 1, "timeoutSeconds": 300});
-    world
+    fixture
         .create(vec![json!({"apiVersion": infrastructure, "kind": "Metal3RemediationTemplate",
             "metadata": {"name": "reboot", "namespace": "default"},
             "spec": {"template": {"spec": {"strategy": strategy}}}})])
         .await;
-    let remediations = world.objects::<Metal3Remediation>();
-    world.until("asked", |_| remediations.get(&key).is_some()).await;
-    world.until("marked", |_| reason().as_deref() == Some("WaitingForRemediation")).await;
+    let remediations = fixture.objects::<Metal3Remediation>();
+    fixture.until("asked", |_| remediations.get(&key).is_some()).await;
+    fixture.until("marked", |_| reason().as_deref() == Some("WaitingForRemediation")).await;
     let remediation = remediations.get(&key).unwrap();
     let owner = engine::owners::find(remediation.as_ref(), Machine::GROUP, Machine::KIND).unwrap();
     assert_eq!((owner.name.as_str(), owner.uid.as_str()), (key.name.as_str(), uid(machine.as_ref())));
     assert_eq!(serde_json::to_value(&remediation.spec.strategy).unwrap(), strategy);
-    settle(&world, "asked").await;
+    settle(&fixture, "asked").await;
     assert!(!is_deleting(machines.get(&key).unwrap().as_ref()), "the external controller decides");
 
     let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
-    let nodes = kube::Api::<Node>::all(world.workload.clone());
+    let nodes = kube::Api::<Node>::all(fixture.workload.clone());
     nodes.patch(&key.name, &PatchParams::default(), &Patch::Merge(ready)).await.unwrap();
-    world.until("healthy again", |_| are_healthy(&world, 1) && remediations.get(&key).is_none()).await;
-    world.manager.stop().await;
+    fixture.until("healthy again", |_| are_healthy(&fixture, 1) && remediations.get(&key).is_none()).await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_of_no_contract_is_used_in_the_version_of_the_reference() {
-    let world = World::start(1).await;
-    world.create(plain(1)).await;
-    world.until("available", |_| is_available(&world, 1)).await;
-    let definitions: kube::Api<CustomResourceDefinition> = kube::Api::all(world.manager.client().clone());
+    let fixture = Fixture::start(1).await;
+    fixture.create(plain(1)).await;
+    fixture.until("available", |_| is_available(&fixture, 1)).await;
+    let definitions: kube::Api<CustomResourceDefinition> = kube::Api::all(fixture.manager.client().clone());
     let open = json!({"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}});
     for (kind, plural) in [("RebootTemplate", "reboottemplates"), ("Reboot", "reboots")] {
         let versions =
@@ -171,16 +173,16 @@ async fn a_kind_of_no_contract_is_used_in_the_version_of_the_reference() {
         definitions.create(&PostParams::default(), &definition).await.unwrap();
     }
     let reference = json!({"apiVersion": "remedies.test/v1", "kind": "RebootTemplate", "name": "hard"});
-    world
+    fixture
         .create(vec![
             json!({"apiVersion": "remedies.test/v1", "kind": "RebootTemplate",
                 "metadata": {"name": "hard", "namespace": "default"}, "spec": {"template": {"spec": {"hard": true}}}}),
             check(json!({"templateRef": reference})),
         ])
         .await;
-    world.until("healthy", |_| are_healthy(&world, 1)).await;
-    let machine = workers(&world).remove(0);
-    become_sick(&world, &machine).await;
+    fixture.until("healthy", |_| are_healthy(&fixture, 1)).await;
+    let machine = workers(&fixture).remove(0);
+    become_sick(&fixture, &machine).await;
     let resource = ApiResource {
         group: "remedies.test".to_owned(),
         version: "v1".to_owned(),
@@ -188,28 +190,28 @@ async fn a_kind_of_no_contract_is_used_in_the_version_of_the_reference() {
         kind: "Reboot".to_owned(),
         plural: "reboots".to_owned(),
     };
-    let (reboots, key) = (world.manager.dynamic(&resource), NamespacedName::of(machine.as_ref()));
-    world.until("asked", |_| reboots.get(&key).is_some()).await;
+    let (reboots, key) = (fixture.manager.dynamic(&resource), NamespacedName::of(machine.as_ref()));
+    fixture.until("asked", |_| reboots.get(&key).is_some()).await;
     assert_eq!(reboots.get(&key).unwrap().data["spec"], json!({"hard": true}));
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_version_that_is_not_served_holds_up_nothing() {
-    let world = World::start(1).await;
-    world.create(plain(1)).await;
-    world.until("available", |_| is_available(&world, 1)).await;
+    let fixture = Fixture::start(1).await;
+    fixture.create(plain(1)).await;
+    fixture.until("available", |_| is_available(&fixture, 1)).await;
     let references = ["metal3.io/v8", "metal3.io/v9"]
         .map(|version| json!({"apiVersion": version, "kind": "BareMetalHostTemplate", "name": "reboot"}));
     for (number, reference) in references.into_iter().enumerate() {
         let mut check = check(json!({"templateRef": reference}));
         check["metadata"]["name"] = format!("workers-{number}").into();
-        world.create(vec![check]).await;
+        fixture.create(vec![check]).await;
     }
-    let machine = workers(&world).remove(0);
-    become_sick(&world, &machine).await;
-    let (machines, key) = (world.objects::<Machine>(), NamespacedName::of(machine.as_ref()));
-    world
+    let machine = workers(&fixture).remove(0);
+    become_sick(&fixture, &machine).await;
+    let (machines, key) = (fixture.objects::<Machine>(), NamespacedName::of(machine.as_ref()));
+    fixture
         .until("sick", |_| {
             machines.get(&key).is_some_and(|machine| {
                 conditions::has(machine.conditions(), "HealthCheckSucceeded", conditions::FALSE)
@@ -217,8 +219,8 @@ async fn a_version_that_is_not_served_holds_up_nothing() {
         })
         .await;
     assert!(
-        world.manager.is_synced(),
+        fixture.manager.is_synced(),
         "a kind that cannot be listed has no cache, which would never be complete"
     );
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }

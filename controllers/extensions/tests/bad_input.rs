@@ -9,18 +9,18 @@ use net::{Network, RealNetwork};
 use runtime_extensions::limits::{ANSWER_BYTES, MESSAGE_CHARACTERS, PLAIN_ANSWER_BYTES};
 use runtime_extensions::{Client, Hook, Result};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 use crate::extensions::support::server::{Behaviour, Extension, success};
 use crate::extensions::support::{
-    VERSION, client_over, create_discovered, registered, world_without_controllers,
+    VERSION, client_over, create_discovered, fixture_without_controllers, registered,
 };
 
 struct Case {
     hook: Hook,
     client: Client,
     extension: Extension,
-    _world: World,
+    _fixture: Fixture,
 }
 
 impl Case {
@@ -31,13 +31,13 @@ impl Case {
 
     async fn with(hook: Hook, change: impl FnOnce(Value) -> Value) -> Self {
         let network: Arc<dyn Network> = Arc::new(RealNetwork);
-        let world = world_without_controllers().await;
-        let extension = Extension::start(&network, world.manager.clock(), 0).await;
-        let client = client_over(&world.manager, network);
+        let fixture = fixture_without_controllers().await;
+        let extension = Extension::start(&network, fixture.manager.clock(), 0).await;
+        let client = client_over(&fixture.manager, network);
         let handlers =
             json!([registered("strict.ext", hook, "Fail", 1), registered("lax.ext", hook, "Ignore", 1)]);
-        create_discovered(&world, "ext", change(extension.spec()), handlers).await;
-        Self { hook, client, extension, _world: world }
+        create_discovered(&fixture, "ext", change(extension.spec()), handlers).await;
+        Self { hook, client, extension, _fixture: fixture }
     }
 
     async fn call(&self, name: &str) -> Result<Value> {
@@ -148,7 +148,7 @@ async fn no_answer_in_time() {
 async fn a_redirect() {
     let case = Case::of(Hook::BeforeClusterUpgrade).await;
     let network: Arc<dyn Network> = Arc::new(RealNetwork);
-    let other = Extension::start(&network, case._world.manager.clock(), 0).await;
+    let other = Extension::start(&network, case._fixture.manager.clock(), 0).await;
     other.answers(Hook::BeforeClusterUpgrade, "strict", json!({}));
     let url = format!("https://127.0.0.1:{}/{VERSION}/beforeclusterupgrade/strict", other.port);
     case.has_no_answer(Behaviour::Redirects(url), "the answer has the status code 302, not 200: \"\"").await;

@@ -8,25 +8,25 @@ use std::time::Duration;
 use net::{Network, RealNetwork};
 use runtime_extensions::{Client, Hook};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 use crate::extensions::support::server::Extension;
 use crate::extensions::support::{
-    VERSION, client_over, config, create_discovered, delete, registered, world_without_controllers,
+    VERSION, client_over, config, create_discovered, delete, fixture_without_controllers, registered,
 };
 
 /// Starts an extension with these handlers, registered as `ext`.
-async fn extension(spec: Value, handlers: Value) -> (World, Client, Extension) {
+async fn extension(spec: Value, handlers: Value) -> (Fixture, Client, Extension) {
     let network: Arc<dyn Network> = Arc::new(RealNetwork);
-    let world = world_without_controllers().await;
-    let extension = Extension::start(&network, world.manager.clock(), 0).await;
-    let client = client_over(&world.manager, network);
+    let fixture = fixture_without_controllers().await;
+    let extension = Extension::start(&network, fixture.manager.clock(), 0).await;
+    let client = client_over(&fixture.manager, network);
     let mut whole = extension.spec();
     for (name, value) in spec.as_object().unwrap() {
         whole[name] = value.clone();
     }
-    create_discovered(&world, "ext", whole, handlers).await;
-    (world, client, extension)
+    create_discovered(&fixture, "ext", whole, handlers).await;
+    (fixture, client, extension)
 }
 
 fn no_settings() -> BTreeMap<String, String> {
@@ -65,7 +65,7 @@ async fn every_hook_is_asked_at_its_url_and_answers() {
         .iter()
         .map(|(hook, _)| registered(&format!("h-{}.ext", hook.name().to_lowercase()), *hook, "Fail", 20))
         .collect();
-    let (_world, client, extension) = extension(json!({}), json!(handlers)).await;
+    let (_fixture, client, extension) = extension(json!({}), json!(handlers)).await;
     assert_eq!(contents().map(|(hook, _)| hook).as_slice(), Hook::handled());
     for (hook, content) in contents() {
         let lower = hook.name().to_lowercase();
@@ -94,7 +94,7 @@ async fn every_hook_is_asked_at_its_url_and_answers() {
 async fn settings_of_the_request_win() {
     let handlers = json!([registered("plan.ext", Hook::GenerateUpgradePlan, "Fail", 10)]);
     let settings = json!({"settings": {"a": "config", "b": "config", "c": "config"}});
-    let (_world, client, extension) = extension(settings, handlers).await;
+    let (_fixture, client, extension) = extension(settings, handlers).await;
     extension.answers(Hook::GenerateUpgradePlan, "plan", json!({}));
     let of_patch =
         BTreeMap::from([("b".to_owned(), "patch".to_owned()), ("c".to_owned(), "patch".to_owned())]);
@@ -109,7 +109,7 @@ async fn answers_of_all_handlers_are_joined_in_the_order_of_names() {
     const HOOK: Hook = Hook::BeforeClusterCreate;
     let handler = |name: &str| registered(&format!("{name}.ext"), HOOK, "Fail", 10);
     let handlers = json!([handler("c"), handler("a"), handler("d"), handler("b")]);
-    let (world, client, extension) = extension(json!({}), handlers).await;
+    let (fixture, client, extension) = extension(json!({}), handlers).await;
     for (name, seconds, message) in [("a", 30, "first"), ("b", 0, ""), ("c", 7, "third"), ("d", 9, "last")] {
         extension.answers(HOOK, name, json!({"message": message, "retryAfterSeconds": seconds}));
     }
@@ -123,7 +123,7 @@ async fn answers_of_all_handlers_are_joined_in_the_order_of_names() {
     let error = client.call_all(HOOK, "default", &json!({})).await.unwrap_err().to_string();
     assert_eq!(error, "BeforeClusterCreate of b.ext answered \"Failure\": not today");
     assert_eq!(extension.received().len(), 6, "the first failure ends the call");
-    let metrics = world.manager.all_metrics().text();
+    let metrics = fixture.manager.all_metrics().text();
     let labels = |code: &str, status: &str| {
         let (host, group) = (format!("127.0.0.1:{}", extension.port), "hooks.runtime.cluster.x-k8s.io");
         format!(
@@ -142,11 +142,11 @@ async fn only_extensions_that_select_the_namespace_are_asked() {
     const HOOK: Hook = Hook::BeforeClusterDelete;
     let selector = json!({"namespaceSelector": {"matchLabels": {"tier": "gold"}}});
     let handlers = json!([registered("h.ext", HOOK, "Fail", 10)]);
-    let (world, client, extension) = extension(selector, handlers).await;
+    let (fixture, client, extension) = extension(selector, handlers).await;
     extension.answers(HOOK, "h", json!({}));
     let namespace = |name: &str, labels| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
-    world.create(namespace("gold", json!({"tier": "gold"}))).await;
-    world.create(namespace("lead", json!({}))).await;
+    fixture.create(namespace("gold", json!({"tier": "gold"}))).await;
+    fixture.create(namespace("lead", json!({}))).await;
     assert_eq!(client.handlers(HOOK, "gold").await.unwrap(), ["h.ext"]);
     assert!(client.handlers(HOOK, "lead").await.unwrap().is_empty());
     client.call(HOOK, "h.ext", "gold", &no_settings(), &json!({})).await.unwrap();
@@ -161,7 +161,7 @@ async fn only_extensions_that_select_the_namespace_are_asked() {
 #[tokio::test]
 async fn a_handler_is_called_for_its_own_hook_only_and_not_after_its_extension_is_gone() {
     let handlers = json!([registered("h.ext", Hook::ValidateTopology, "Fail", 10)]);
-    let (world, client, extension) = extension(json!({}), handlers).await;
+    let (fixture, client, extension) = extension(json!({}), handlers).await;
     extension.answers(Hook::ValidateTopology, "h", json!({}));
     let call = async |hook, name| client.call(hook, name, "default", &no_settings(), &json!({})).await;
     call(Hook::ValidateTopology, "h.ext").await.unwrap();
@@ -171,7 +171,7 @@ async fn a_handler_is_called_for_its_own_hook_only_and_not_after_its_extension_i
         let missing = call(Hook::ValidateTopology, name).await.unwrap_err().to_string();
         assert_eq!(missing, format!("no runtime extension has registered the handler {name}"));
     }
-    delete(&world, "ext").await;
+    delete(&fixture, "ext").await;
     assert!(call(Hook::ValidateTopology, "h.ext").await.is_err());
     assert_eq!(extension.received().len(), 1);
 }
@@ -179,9 +179,9 @@ async fn a_handler_is_called_for_its_own_hook_only_and_not_after_its_extension_i
 #[tokio::test]
 async fn nobody_registers_a_handler_of_another_extension() {
     let handlers = json!([registered("h.ext", Hook::BeforeClusterCreate, "Fail", 10)]);
-    let (world, client, extension) = extension(json!({}), handlers.clone()).await;
+    let (fixture, client, extension) = extension(json!({}), handlers.clone()).await;
     extension.answers(Hook::BeforeClusterCreate, "h", json!({}));
-    create_discovered(&world, "another", json!({"clientConfig": {"url": "https://127.0.0.1:1"}}), handlers)
+    create_discovered(&fixture, "another", json!({"clientConfig": {"url": "https://127.0.0.1:1"}}), handlers)
         .await;
     assert_eq!(client.handlers(Hook::BeforeClusterCreate, "default").await.unwrap(), ["h.ext"]);
     client.call_all(Hook::BeforeClusterCreate, "default", &json!({})).await.unwrap();
@@ -192,7 +192,7 @@ async fn nobody_registers_a_handler_of_another_extension() {
 async fn variables_are_asked_for_once_in_a_while() {
     const HOOK: Hook = Hook::DiscoverVariables;
     let handlers = json!([registered("v.ext", HOOK, "Fail", 10)]);
-    let (world, client, extension) = extension(json!({}), handlers).await;
+    let (fixture, client, extension) = extension(json!({}), handlers).await;
     extension.answers(HOOK, "v", json!({"variables": []}));
     let ask = async |setting: &str| {
         let settings = BTreeMap::from([("of".to_owned(), setting.to_owned())]);
@@ -202,10 +202,10 @@ async fn variables_are_asked_for_once_in_a_while() {
     assert_eq!(extension.received().len(), 1);
     ask("another").await;
     assert_eq!(extension.received().len(), 2, "other settings, other variables");
-    let before = config(&world.manager, "ext").unwrap().metadata.resource_version.clone();
-    crate::extensions::support::change(&world, "ext", json!({"spec": {"settings": {"new": "yes"}}})).await;
+    let before = config(&fixture.manager, "ext").unwrap().metadata.resource_version.clone();
+    crate::extensions::support::change(&fixture, "ext", json!({"spec": {"settings": {"new": "yes"}}})).await;
     let is_new = |found: &schemas::runtime::ExtensionConfig| found.metadata.resource_version != before;
-    world.until("the change", |manager| is_new(&config(manager, "ext").unwrap())).await;
+    fixture.until("the change", |manager| is_new(&config(manager, "ext").unwrap())).await;
     ask("one").await;
     assert_eq!(extension.received().len(), 3, "the extension has changed");
 }

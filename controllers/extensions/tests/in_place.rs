@@ -17,7 +17,7 @@ use runtime_extensions::in_place::{
 use serde_json::{Value, json};
 
 use crate::extensions::support::server::Extension;
-use crate::extensions::support::{client_over, create_discovered, registered, world_without_controllers};
+use crate::extensions::support::{client_over, create_discovered, fixture_without_controllers, registered};
 
 fn patch(kind: &str, patch: &Value) -> Option<Patch> {
     Some(Patch { patch_type: kind.to_owned(), patch: Some(STANDARD.encode(patch.to_string())) })
@@ -181,15 +181,15 @@ fn no_value_and_not_every_field_is_in_a_reason() {
 #[tokio::test]
 async fn an_extension_is_asked_and_updates() {
     let network: Arc<dyn Network> = Arc::new(RealNetwork);
-    let world = world_without_controllers().await;
-    let extension = Extension::start(&network, world.manager.clock(), 0).await;
-    let client = client_over(&world.manager, network);
+    let fixture = fixture_without_controllers().await;
+    let extension = Extension::start(&network, fixture.manager.clock(), 0).await;
+    let client = client_over(&fixture.manager, network);
     let handlers = json!([
         registered("can.ext", Hook::CanUpdateMachine, "Fail", 10),
         registered("set.ext", Hook::CanUpdateMachineSet, "Fail", 10),
         registered("update.ext", Hook::UpdateMachine, "Fail", 10),
     ]);
-    create_discovered(&world, "ext", extension.spec(), handlers).await;
+    create_discovered(&fixture, "ext", extension.spec(), handlers).await;
     let (current, desired) = (machine("v1", 1, json!([])), machine("v1", 2, json!([])));
     let patch = patch("JSONMergePatch", &json!({"spec": {"memory": 2}, "status": {"phase": "Failed"}}));
     extension.answers(Hook::CanUpdateMachine, "can", json!({"infrastructureMachinePatch": patch}));
@@ -245,8 +245,8 @@ async fn an_extension_is_asked_and_updates() {
 #[tokio::test]
 async fn without_an_extension_machines_are_replaced() {
     let network: Arc<dyn Network> = Arc::new(RealNetwork);
-    let world = world_without_controllers().await;
-    let client = client_over(&world.manager, network);
+    let fixture = fixture_without_controllers().await;
+    let client = client_over(&fixture.manager, network);
     let cluster = serde_json::from_value(json!({"metadata": {"name": "c", "namespace": "default"}})).unwrap();
     assert!(!client.is_present(&cluster).await.unwrap());
     let machine = machine("v1", 1, json!([]));
@@ -258,14 +258,19 @@ async fn without_an_extension_machines_are_replaced() {
 #[tokio::test]
 async fn there_is_at_most_one_handler_for_updates_in_place() {
     let network: Arc<dyn Network> = Arc::new(RealNetwork);
-    let world = world_without_controllers().await;
-    let client = client_over(&world.manager, network);
+    let fixture = fixture_without_controllers().await;
+    let client = client_over(&fixture.manager, network);
     assert_eq!(client.only_handler(Hook::UpdateMachine, "default").await, Ok(None));
     let spec = json!({"clientConfig": {"url": "https://127.0.0.1:1"}});
-    create_discovered(&world, "a", spec.clone(), json!([registered("h.a", Hook::UpdateMachine, "Fail", 1)]))
-        .await;
+    create_discovered(
+        &fixture,
+        "a",
+        spec.clone(),
+        json!([registered("h.a", Hook::UpdateMachine, "Fail", 1)]),
+    )
+    .await;
     assert_eq!(client.only_handler(Hook::UpdateMachine, "default").await, Ok(Some("h.a".to_owned())));
-    create_discovered(&world, "b", spec, json!([registered("h.b", Hook::UpdateMachine, "Fail", 1)])).await;
+    create_discovered(&fixture, "b", spec, json!([registered("h.b", Hook::UpdateMachine, "Fail", 1)])).await;
     let error = client.only_handler(Hook::UpdateMachine, "default").await.unwrap_err().to_string();
     assert_eq!(error, "the hook UpdateMachine has several handlers (h.a, h.b); there can be one");
 }

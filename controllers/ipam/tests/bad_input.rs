@@ -3,7 +3,7 @@
 
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::{Value, json};
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use crate::ipam::support::{GROUPS, address, claim, has_reason, numbers, pool, ready, start};
 
@@ -28,51 +28,51 @@ async fn a_pool_that_cannot_be_used_says_so_in_its_claims() {
             "spec.excludedAddresses[0] must be",
         ),
     ];
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.19")).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.19")).await;
     let good = json!({"addresses": ["10.0.0.10"], "prefix": 24, "gateway": null, "excludedAddresses": null});
     for (spec, expected) in cases {
         let mut whole: Value = good.clone();
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
-        world.patch::<InClusterIPPool>("pool", json!({"spec": whole})).await;
-        world.create(claim("a")).await;
-        world.until("the claim says why", |manager| has_reason(manager, "a", "PoolNotReady")).await;
-        let message = ready(&world.manager, "a").unwrap().1;
+        fixture.patch::<InClusterIPPool>("pool", json!({"spec": whole})).await;
+        fixture.create(claim("a")).await;
+        fixture.until("the claim says why", |manager| has_reason(manager, "a", "PoolNotReady")).await;
+        let message = ready(&fixture.manager, "a").unwrap().1;
         let start = format!("InClusterIPPool default/pool cannot be used: {expected}");
         assert!(message.starts_with(&start), "{message}");
-        world.patch::<InClusterIPPool>("pool", json!({"spec": good})).await;
-        world.until("a has an address", |manager| address(manager, "a").is_some()).await;
-        world.delete::<IPAddressClaim>("a").await;
-        world.until("a is gone", |manager| get::<IPAddressClaim>(manager, "a").is_none()).await;
+        fixture.patch::<InClusterIPPool>("pool", json!({"spec": good})).await;
+        fixture.until("a has an address", |manager| address(manager, "a").is_some()).await;
+        fixture.delete::<IPAddressClaim>("a").await;
+        fixture.until("a is gone", |manager| get::<IPAddressClaim>(manager, "a").is_none()).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_address_of_the_same_name_that_is_not_the_claims() {
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.19")).await;
-    world
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.19")).await;
+    fixture
         .create(json!({
             "apiVersion": "ipam.cluster.x-k8s.io/v1beta2", "kind": "IPAddress", "metadata": {"name": "a"},
             "spec": {"address": "192.0.2.1", "prefix": 24, "claimRef": {"name": "other"},
                 "poolRef": {"apiGroup": "ipam.metal3.io", "kind": "IPPool", "name": "elsewhere"}},
         }))
         .await;
-    world.create(claim("a")).await;
-    world.until("the claim says why", |manager| has_reason(manager, "a", "AllocationFailed")).await;
+    fixture.create(claim("a")).await;
+    fixture.until("the claim says why", |manager| has_reason(manager, "a", "AllocationFailed")).await;
     let expected = "IPAddress a exists, and is of claim other and IPPool elsewhere: delete it, or use another name for the claim";
-    assert_eq!(ready(&world.manager, "a").unwrap().1, expected);
-    world.delete::<IPAddress>("a").await;
-    world.until("a has an address", |manager| address(manager, "a").is_some()).await;
+    assert_eq!(ready(&fixture.manager, "a").unwrap().1, expected);
+    fixture.delete::<IPAddress>("a").await;
+    fixture.until("a has an address", |manager| address(manager, "a").is_some()).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn two_addresses_that_somebody_made_equal_are_told() {
-    let mut world = World::new(GROUPS, |_| ()).await;
-    world.create(pool("10.0.0.19")).await;
+    let mut fixture = Fixture::new(GROUPS, |_| ()).await;
+    fixture.create(pool("10.0.0.19")).await;
     for name in ["a", "b"] {
-        world.create(claim(name)).await;
-        world
+        fixture.create(claim(name)).await;
+        fixture
             .create(json!({
                 "apiVersion": "ipam.cluster.x-k8s.io/v1beta2", "kind": "IPAddress", "metadata": {"name": name},
                 "spec": {"address": "10.0.0.10", "prefix": 24, "claimRef": {"name": name},
@@ -80,15 +80,15 @@ async fn two_addresses_that_somebody_made_equal_are_told() {
             }))
             .await;
     }
-    world.start = Box::new(start);
-    world.restart().await;
-    world.until("a says it", |manager| has_reason(manager, "a", "AllocationFailed")).await;
-    world.until("b says it", |manager| has_reason(manager, "b", "AllocationFailed")).await;
+    fixture.start = Box::new(start);
+    fixture.restart().await;
+    fixture.until("a says it", |manager| has_reason(manager, "a", "AllocationFailed")).await;
+    fixture.until("b says it", |manager| has_reason(manager, "b", "AllocationFailed")).await;
     let expected = "another IPAddress of InClusterIPPool default/pool has the address 10.0.0.10, too: delete IPAddress b, and the claim gets another address";
-    assert_eq!(ready(&world.manager, "b").unwrap().1, expected);
-    world.delete::<IPAddress>("a").await;
-    world.until("b has it", |manager| address(manager, "b").as_deref() == Some("10.0.0.10")).await;
-    world.until("a has another one", |manager| address(manager, "a").as_deref() == Some("10.0.0.11")).await;
+    assert_eq!(ready(&fixture.manager, "b").unwrap().1, expected);
+    fixture.delete::<IPAddress>("a").await;
+    fixture.until("b has it", |manager| address(manager, "b").as_deref() == Some("10.0.0.10")).await;
+    fixture.until("a has another one", |manager| address(manager, "a").as_deref() == Some("10.0.0.11")).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -97,14 +97,14 @@ async fn a_pool_of_many_ranges() {
         .map(|number| std::net::Ipv4Addr::from_bits(0x0a00_0000 + 2 * number).to_string())
         .collect();
     let excluded: Vec<&String> = ranges.iter().take(10_000).collect();
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let mut large = pool("");
     large["spec"] = json!({"addresses": ranges, "excludedAddresses": excluded, "prefix": 8});
-    world.create(large).await;
+    fixture.create(large).await;
     for number in 0..20 {
-        world.create(claim(&format!("c{number}"))).await;
+        fixture.create(claim(&format!("c{number}"))).await;
     }
-    world.until("the pool counts them", |manager| numbers(manager) == Some([10_000, 20, 9_980, 0])).await;
+    fixture.until("the pool counts them", |manager| numbers(manager) == Some([10_000, 20, 9_980, 0])).await;
     // The first range that is not excluded: the ten thousandth even number.
-    assert_eq!(address(&world.manager, "c0").as_deref(), Some("10.0.78.32"));
+    assert_eq!(address(&fixture.manager, "c0").as_deref(), Some("10.0.78.32"));
 }

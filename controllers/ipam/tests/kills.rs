@@ -2,7 +2,7 @@
 
 use engine::Manager;
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};
-use test_plane::World;
+use test_plane::Fixture;
 use test_plane::requests::{Kill, Moment};
 
 use crate::ipam::support::{GROUPS, address, check_distinct, claim, numbers, pool, start};
@@ -13,47 +13,47 @@ fn all_given(manager: &Manager, claims: &[&str]) -> bool {
 
 /// Three claims get all addresses, two are deleted, two others get the free addresses, and all are deleted. Returns the number of
 /// writes.
-async fn run(world: &mut World, kill: Option<(u64, Moment)>) -> u64 {
-    let before = world.requests.writes();
+async fn run(fixture: &mut Fixture, kill: Option<(u64, Moment)>) -> u64 {
+    let before = fixture.requests.writes();
     if let Some((write, moment)) = kill {
-        world.requests.plan(Kill { write: before + write, moment });
+        fixture.requests.plan(Kill { write: before + write, moment });
     }
-    world.create(pool("10.0.0.12")).await;
+    fixture.create(pool("10.0.0.12")).await;
     for name in ["a", "b", "c"] {
-        world.create(claim(name)).await;
+        fixture.create(claim(name)).await;
     }
-    world.until_with_kills("all have addresses", |manager| all_given(manager, &["a", "b", "c"])).await;
-    check_distinct(world, 3).await;
+    fixture.until_with_kills("all have addresses", |manager| all_given(manager, &["a", "b", "c"])).await;
+    check_distinct(fixture, 3).await;
     for name in ["a", "c"] {
-        world.delete::<IPAddressClaim>(name).await;
+        fixture.delete::<IPAddressClaim>(name).await;
     }
     for name in ["d", "e"] {
-        world.create(claim(name)).await;
+        fixture.create(claim(name)).await;
     }
     let given = |manager: &Manager| all_given(manager, &["b", "d", "e"]);
-    world.until_with_kills("the free addresses are given", given).await;
-    check_distinct(world, 3).await;
-    world.until_with_kills("the status is right", |manager| numbers(manager) == Some([3, 3, 0, 0])).await;
+    fixture.until_with_kills("the free addresses are given", given).await;
+    check_distinct(fixture, 3).await;
+    fixture.until_with_kills("the status is right", |manager| numbers(manager) == Some([3, 3, 0, 0])).await;
     for name in ["b", "d", "e"] {
-        world.delete::<IPAddressClaim>(name).await;
+        fixture.delete::<IPAddressClaim>(name).await;
     }
-    world.delete::<InClusterIPPool>("pool").await;
+    fixture.delete::<InClusterIPPool>("pool").await;
     let is_gone = |manager: &Manager| manager.objects::<InClusterIPPool>().all().is_empty();
-    world.until_with_kills("the pool is gone", is_gone).await;
+    fixture.until_with_kills("the pool is gone", is_gone).await;
     let none = |manager: &Manager| manager.objects::<IPAddressClaim>().all().is_empty();
-    world.until_with_kills("the claims are gone", none).await;
-    assert!(world.list::<IPAddress>().await.is_empty());
-    world.requests.writes() - before
+    fixture.until_with_kills("the claims are gone", none).await;
+    assert!(fixture.list::<IPAddress>().await.is_empty());
+    fixture.requests.writes() - before
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_address_is_given_twice_wherever_the_process_ends() {
-    let mut world = World::new(GROUPS, start).await;
-    let writes = run(&mut world, None).await;
+    let mut fixture = Fixture::new(GROUPS, start).await;
+    let writes = run(&mut fixture, None).await;
     assert!(writes > 20, "{writes}");
     for write in 1..=writes {
         for moment in [Moment::Before, Moment::After] {
-            run(&mut world, Some((write, moment))).await;
+            run(&mut fixture, Some((write, moment))).await;
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemas::HasConditions;
 use schemas::ipam::{GlobalInClusterIPPool, IPAddress, IPAddressClaim, InClusterIPPool};
 use serde_json::json;
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use crate::ipam::support::{
     GROUPS, address, address_in, claim, claim_of, global_pool, has_reason, numbers, pool, ready, start,
@@ -11,18 +11,18 @@ use crate::ipam::support::{
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_gets_an_address_in_the_form_of_upstream() {
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.19")).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.19")).await;
     let mut labelled = claim("a");
     labelled["metadata"]["labels"] = json!({"a": "b"});
-    world.create(labelled).await;
-    world.until("a has an address", |manager| address(manager, "a").is_some()).await;
+    fixture.create(labelled).await;
+    fixture.until("a has an address", |manager| address(manager, "a").is_some()).await;
 
-    let claim = world.get::<IPAddressClaim>("a").unwrap();
+    let claim = fixture.get::<IPAddressClaim>("a").unwrap();
     assert!(claim.condition_is_true("Ready"));
     assert_eq!(claim.metadata.finalizers.as_ref().unwrap(), &["ipam.cluster.x-k8s.io/ReleaseAddress"]);
     // The address has the name of its claim: upstream's provider would give another one otherwise.
-    let given = world.get::<IPAddress>("a").unwrap();
+    let given = fixture.get::<IPAddress>("a").unwrap();
     assert_eq!(given.spec.address, "10.0.0.10");
     assert_eq!((given.spec.prefix, given.spec.gateway.as_deref()), (24, Some("10.0.0.1")));
     assert_eq!((given.spec.claim_ref.name.as_str(), &given.spec.pool_ref), ("a", &claim.spec.pool_ref));
@@ -37,103 +37,110 @@ async fn a_claim_gets_an_address_in_the_form_of_upstream() {
         .collect();
     let expected = [("IPAddressClaim", Some(true), Some(true)), ("InClusterIPPool", Some(false), Some(true))];
     assert_eq!(owners, expected);
-    let pool = world.get::<InClusterIPPool>("pool").unwrap();
+    let pool = fixture.get::<InClusterIPPool>("pool").unwrap();
     assert_eq!(pool.metadata.finalizers.as_ref().unwrap(), &["ipam.cluster.x-k8s.io/ProtectPool"]);
-    world.until("the pool counts it", |manager| numbers(manager) == Some([10, 1, 9, 0])).await;
+    fixture.until("the pool counts it", |manager| numbers(manager) == Some([10, 1, 9, 0])).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_of_an_exhausted_pool_gets_the_next_address_that_becomes_free() {
-    let world = World::new(GROUPS, start).await;
-    world.create(claim("a")).await;
-    world.until("there is no pool", |manager| has_reason(manager, "a", "PoolNotReady")).await;
-    assert_eq!(ready(&world.manager, "a").unwrap().1, "there is no InClusterIPPool default/pool: create it");
-    world.create(pool("10.0.0.11")).await;
-    world.create(claim("b")).await;
-    world
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(claim("a")).await;
+    fixture.until("there is no pool", |manager| has_reason(manager, "a", "PoolNotReady")).await;
+    assert_eq!(
+        ready(&fixture.manager, "a").unwrap().1,
+        "there is no InClusterIPPool default/pool: create it"
+    );
+    fixture.create(pool("10.0.0.11")).await;
+    fixture.create(claim("b")).await;
+    fixture
         .until("both have addresses", |manager| address(manager, "a").and(address(manager, "b")).is_some())
         .await;
-    world.create(claim("c")).await;
-    world.until("the pool is exhausted", |manager| has_reason(manager, "c", "PoolExhausted")).await;
-    let message = ready(&world.manager, "c").unwrap().1;
+    fixture.create(claim("c")).await;
+    fixture.until("the pool is exhausted", |manager| has_reason(manager, "c", "PoolExhausted")).await;
+    let message = ready(&fixture.manager, "c").unwrap().1;
     let expected = "InClusterIPPool default/pool has no free address: all 2 are allocated. \
         Add addresses to it, or delete a claim that is no longer needed";
     assert_eq!(message, expected);
-    world.until("the pool is full", |manager| numbers(manager) == Some([2, 2, 0, 0])).await;
+    fixture.until("the pool is full", |manager| numbers(manager) == Some([2, 2, 0, 0])).await;
 
-    let writes = world.requests.writes();
+    let writes = fixture.requests.writes();
     tokio::time::sleep(std::time::Duration::from_secs(3600)).await;
-    assert_eq!(world.requests.writes(), writes, "nothing polls");
-    let freed = address(&world.manager, "a");
-    world.delete::<IPAddressClaim>("a").await;
-    world.until("c has the address of a", |manager| address(manager, "c") == freed).await;
-    assert!(world.get::<IPAddressClaim>("c").unwrap().condition_is_true("Ready"));
-    world.create(claim("d")).await;
-    world.until("the pool is exhausted", |manager| has_reason(manager, "d", "PoolExhausted")).await;
-    world.patch::<InClusterIPPool>("pool", json!({"spec": {"addresses": ["10.0.0.10-10.0.0.12"]}})).await;
-    world
+    assert_eq!(fixture.requests.writes(), writes, "nothing polls");
+    let freed = address(&fixture.manager, "a");
+    fixture.delete::<IPAddressClaim>("a").await;
+    fixture.until("c has the address of a", |manager| address(manager, "c") == freed).await;
+    assert!(fixture.get::<IPAddressClaim>("c").unwrap().condition_is_true("Ready"));
+    fixture.create(claim("d")).await;
+    fixture.until("the pool is exhausted", |manager| has_reason(manager, "d", "PoolExhausted")).await;
+    fixture.patch::<InClusterIPPool>("pool", json!({"spec": {"addresses": ["10.0.0.10-10.0.0.12"]}})).await;
+    fixture
         .until("d has the new address", |manager| address(manager, "d").as_deref() == Some("10.0.0.12"))
         .await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pool_that_shrinks_keeps_what_it_has_given() {
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.11")).await;
-    world.create(claim("a")).await;
-    world.create(claim("b")).await;
-    world.until("the pool is full", |manager| numbers(manager) == Some([2, 2, 0, 0])).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.11")).await;
+    fixture.create(claim("a")).await;
+    fixture.create(claim("b")).await;
+    fixture.until("the pool is full", |manager| numbers(manager) == Some([2, 2, 0, 0])).await;
     let spec = json!({"spec": {"addresses": ["10.0.0.11-10.0.0.13"], "gateway": "10.0.0.13"}});
-    world.patch::<InClusterIPPool>("pool", spec).await;
-    world.until("one is outside", |manager| numbers(manager) == Some([2, 2, 1, 1])).await;
-    world.create(claim("c")).await;
-    world.until("c has the free one", |manager| address(manager, "c").as_deref() == Some("10.0.0.12")).await;
-    assert_eq!(address(&world.manager, "a").as_deref(), Some("10.0.0.10"));
-    world.patch::<InClusterIPPool>("pool", json!({"spec": {"excludedAddresses": ["10.0.0.12"]}})).await;
-    world.until("an excluded one, too", |manager| numbers(manager) == Some([1, 3, 0, 2])).await;
+    fixture.patch::<InClusterIPPool>("pool", spec).await;
+    fixture.until("one is outside", |manager| numbers(manager) == Some([2, 2, 1, 1])).await;
+    fixture.create(claim("c")).await;
+    fixture
+        .until("c has the free one", |manager| address(manager, "c").as_deref() == Some("10.0.0.12"))
+        .await;
+    assert_eq!(address(&fixture.manager, "a").as_deref(), Some("10.0.0.10"));
+    fixture.patch::<InClusterIPPool>("pool", json!({"spec": {"excludedAddresses": ["10.0.0.12"]}})).await;
+    fixture.until("an excluded one, too", |manager| numbers(manager) == Some([1, 3, 0, 2])).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pool_is_deleted_after_its_last_address() {
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.19")).await;
-    world.create(claim("a")).await;
-    world.until("a has an address", |manager| address(manager, "a").is_some()).await;
-    world.delete::<InClusterIPPool>("pool").await;
-    world.create(claim("b")).await;
-    world.until("no more is given", |manager| has_reason(manager, "b", "PoolNotReady")).await;
-    assert_eq!(ready(&world.manager, "b").unwrap().1, "InClusterIPPool default/pool is being deleted");
-    assert!(world.get::<InClusterIPPool>("pool").is_some());
-    world.delete::<IPAddressClaim>("a").await;
-    world.until("the pool is gone", |manager| get::<InClusterIPPool>(manager, "pool").is_none()).await;
-    assert!(world.get::<IPAddress>("a").is_none() && world.get::<IPAddressClaim>("a").is_none());
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.19")).await;
+    fixture.create(claim("a")).await;
+    fixture.until("a has an address", |manager| address(manager, "a").is_some()).await;
+    fixture.delete::<InClusterIPPool>("pool").await;
+    fixture.create(claim("b")).await;
+    fixture.until("no more is given", |manager| has_reason(manager, "b", "PoolNotReady")).await;
+    assert_eq!(ready(&fixture.manager, "b").unwrap().1, "InClusterIPPool default/pool is being deleted");
+    assert!(fixture.get::<InClusterIPPool>("pool").is_some());
+    fixture.delete::<IPAddressClaim>("a").await;
+    fixture.until("the pool is gone", |manager| get::<InClusterIPPool>(manager, "pool").is_none()).await;
+    assert!(fixture.get::<IPAddress>("a").is_none() && fixture.get::<IPAddressClaim>("a").is_none());
     // A claim of a pool that is gone can be deleted, too.
-    world.delete::<IPAddressClaim>("b").await;
-    world.until("b is gone", |manager| get::<IPAddressClaim>(manager, "b").is_none()).await;
+    fixture.delete::<IPAddressClaim>("b").await;
+    fixture.until("b is gone", |manager| get::<IPAddressClaim>(manager, "b").is_none()).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn claims_of_all_namespaces_share_a_global_pool() {
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let namespaces = ["red", "blue", "default"];
     for namespace in ["red", "blue"] {
-        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+        fixture
+            .create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))
+            .await;
     }
-    world.create(global_pool("10.0.0.12")).await;
+    fixture.create(global_pool("10.0.0.12")).await;
     // A pool of the same name that is not theirs.
-    world.create(pool("10.0.0.19")).await;
+    fixture.create(pool("10.0.0.19")).await;
     for namespace in namespaces {
         let mut claim = claim_of("GlobalInClusterIPPool", "same");
         claim["metadata"]["namespace"] = namespace.into();
-        world.create(claim).await;
+        fixture.create(claim).await;
     }
-    world
+    fixture
         .until("all have addresses", |manager| {
             namespaces.iter().all(|namespace| address_in(manager, namespace, "same").is_some())
         })
         .await;
     let mut all: Vec<String> =
-        namespaces.iter().map(|namespace| address_in(&world.manager, namespace, "same").unwrap()).collect();
+        namespaces.iter().map(|namespace| address_in(&fixture.manager, namespace, "same").unwrap()).collect();
     all.sort();
     assert_eq!(all, ["10.0.0.10", "10.0.0.11", "10.0.0.12"]);
     let pool = |manager: &engine::Manager| {
@@ -141,19 +148,19 @@ async fn claims_of_all_namespaces_share_a_global_pool() {
         let status = manager.objects::<GlobalInClusterIPPool>().get(&key)?.status.clone()?.ip_addresses?;
         Some([status.total, status.used, status.free])
     };
-    world.until("the pool counts them", |manager| pool(manager) == Some([3, 3, 0])).await;
-    assert_eq!(numbers(&world.manager), Some([10, 0, 10, 0]));
-    world.create(claim_of("GlobalInClusterIPPool", "more")).await;
-    world.until("it is exhausted", |manager| has_reason(manager, "more", "PoolExhausted")).await;
-    let freed = address_in(&world.manager, "red", "same");
-    world.delete_in::<IPAddressClaim>("red", "same").await;
-    world.until("the free one goes elsewhere", |manager| address(manager, "more") == freed).await;
+    fixture.until("the pool counts them", |manager| pool(manager) == Some([3, 3, 0])).await;
+    assert_eq!(numbers(&fixture.manager), Some([10, 0, 10, 0]));
+    fixture.create(claim_of("GlobalInClusterIPPool", "more")).await;
+    fixture.until("it is exhausted", |manager| has_reason(manager, "more", "PoolExhausted")).await;
+    let freed = address_in(&fixture.manager, "red", "same");
+    fixture.delete_in::<IPAddressClaim>("red", "same").await;
+    fixture.until("the free one goes elsewhere", |manager| address(manager, "more") == freed).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn claims_of_other_pools_are_left_alone() {
-    let world = World::new(GROUPS, start).await;
-    world.create(pool("10.0.0.19")).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(pool("10.0.0.19")).await;
     for (name, group, kind) in [
         ("a", "ipam.metal3.io", "IPPool"),
         ("b", "ipam.metal3.io", "InClusterIPPool"),
@@ -161,36 +168,36 @@ async fn claims_of_other_pools_are_left_alone() {
     ] {
         let mut other = claim_of(kind, name);
         other["spec"]["poolRef"]["apiGroup"] = group.into();
-        world.create(other).await;
+        fixture.create(other).await;
     }
-    world.create(claim("d")).await;
-    world.until("d has an address", |manager| address(manager, "d").is_some()).await;
+    fixture.create(claim("d")).await;
+    fixture.until("d has an address", |manager| address(manager, "d").is_some()).await;
     for name in ["a", "b", "c"] {
-        let claim = world.get::<IPAddressClaim>(name).unwrap();
+        let claim = fixture.get::<IPAddressClaim>(name).unwrap();
         assert!(claim.status.is_none() && claim.metadata.finalizers.is_none(), "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn addresses_of_ipv6() {
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let mut pool = pool("");
     pool["spec"] = json!({"addresses": ["fd00::/64"], "prefix": 64, "gateway": "fd00::1"});
-    world.create(pool).await;
-    world.create(claim("a")).await;
-    world.until("a has an address", |manager| address(manager, "a").as_deref() == Some("fd00::2")).await;
-    assert_eq!(world.get::<IPAddress>("a").unwrap().spec.prefix, 64);
-    world.until("a large number is shown", |manager| numbers(manager).is_some_and(|all| all[1] == 1)).await;
-    assert_eq!(numbers(&world.manager), Some([i64::MAX, 1, i64::MAX, 0]));
+    fixture.create(pool).await;
+    fixture.create(claim("a")).await;
+    fixture.until("a has an address", |manager| address(manager, "a").as_deref() == Some("fd00::2")).await;
+    assert_eq!(fixture.get::<IPAddress>("a").unwrap().spec.prefix, 64);
+    fixture.until("a large number is shown", |manager| numbers(manager).is_some_and(|all| all[1] == 1)).await;
+    assert_eq!(numbers(&fixture.manager), Some([i64::MAX, 1, i64::MAX, 0]));
 }
 
 #[tokio::test(start_paused = true)]
 async fn moved_objects_without_a_status_keep_their_addresses() {
-    let mut world = World::new(GROUPS, |_| ()).await;
-    world.create(pool("10.0.0.19")).await;
-    world.create(claim("a")).await;
+    let mut fixture = Fixture::new(GROUPS, |_| ()).await;
+    fixture.create(pool("10.0.0.19")).await;
+    fixture.create(claim("a")).await;
     // As clusterctl leaves them: no status, and owners that it could not find.
-    world
+    fixture
         .create(json!({
             "apiVersion": "ipam.cluster.x-k8s.io/v1beta2", "kind": "IPAddress",
             "metadata": {"name": "a", "finalizers": ["ipam.cluster.x-k8s.io/ProtectAddress"]},
@@ -198,12 +205,14 @@ async fn moved_objects_without_a_status_keep_their_addresses() {
                 "poolRef": {"apiGroup": "ipam.cluster.x-k8s.io", "kind": "InClusterIPPool", "name": "pool"}},
         }))
         .await;
-    world.start = Box::new(start);
-    world.restart().await;
-    world.until("a keeps its address", |manager| address(manager, "a").as_deref() == Some("10.0.0.15")).await;
-    let owners = world.get::<IPAddress>("a").unwrap().metadata.owner_references.clone().unwrap();
-    let claim = world.get::<IPAddressClaim>("a").unwrap();
+    fixture.start = Box::new(start);
+    fixture.restart().await;
+    fixture
+        .until("a keeps its address", |manager| address(manager, "a").as_deref() == Some("10.0.0.15"))
+        .await;
+    let owners = fixture.get::<IPAddress>("a").unwrap().metadata.owner_references.clone().unwrap();
+    let claim = fixture.get::<IPAddressClaim>("a").unwrap();
     assert_eq!((owners.len(), Some(&owners[0].uid)), (2, claim.metadata.uid.as_ref()));
-    world.delete::<IPAddressClaim>("a").await;
-    world.until("it is released", |manager| get::<IPAddress>(manager, "a").is_none()).await;
+    fixture.delete::<IPAddressClaim>("a").await;
+    fixture.until("it is released", |manager| get::<IPAddress>(manager, "a").is_none()).await;
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use schemas::ipam::{IPAddress, IPAddressClaim};
 use serde_json::json;
-use test_plane::World;
+use test_plane::Fixture;
 
 use crate::ipam::support::{GROUPS, claim, numbers, pool, start};
 
@@ -12,27 +12,27 @@ use crate::ipam::support::{GROUPS, claim, numbers, pool, start};
 const WRITES_OF_A_CLAIM: u64 = 3;
 
 async fn writes_for(claims: usize) -> u64 {
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let mut large = pool("");
     large["spec"] = json!({"addresses": ["10.0.0.0/8"], "prefix": 8});
-    world.create(large).await;
+    fixture.create(large).await;
     for number in 0..claims {
-        world.create(claim(&format!("c{number}"))).await;
+        fixture.create(claim(&format!("c{number}"))).await;
     }
     let is_settled =
         |claim: &IPAddressClaim| claim.status.as_ref().is_some_and(|status| status.address_ref.is_some());
-    world
+    fixture
         .until("all claims have an address", |manager| {
             manager.objects::<IPAddressClaim>().all().iter().filter(|claim| is_settled(claim)).count()
                 == claims
         })
         .await;
     let used = i64::try_from(claims).unwrap();
-    world.until("the pool counts them", |manager| numbers(manager).is_some_and(|all| all[1] == used)).await;
+    fixture.until("the pool counts them", |manager| numbers(manager).is_some_and(|all| all[1] == used)).await;
     let addresses: BTreeSet<String> =
-        world.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
+        fixture.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
     assert_eq!(addresses.len(), claims);
-    world.requests.writes()
+    fixture.requests.writes()
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,7 +7,7 @@ use engine::{Manager, NamespacedName};
 use schemas::HasConditions;
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool, InClusterIPPoolStatusIPAddresses};
 use serde_json::{Value, json};
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 pub const GROUPS: &[&str] = &["ipam.cluster.x-k8s.io", "cluster.x-k8s.io"];
 pub const GROUP: &str = "ipam.cluster.x-k8s.io";
@@ -79,9 +79,9 @@ pub fn numbers(manager: &Manager) -> Option<[i64; 4]> {
 }
 
 /// Checks on the server that `count` IPAddresses exist and no two have one address.
-pub async fn check_distinct(world: &World, count: usize) {
+pub async fn check_distinct(fixture: &Fixture, count: usize) {
     let all: Vec<String> =
-        world.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
+        fixture.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
     let distinct: BTreeSet<&String> = all.iter().collect();
     assert_eq!((distinct.len(), all.len()), (count, count), "{all:?}");
 }

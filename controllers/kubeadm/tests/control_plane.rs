@@ -60,7 +60,7 @@ fn control_plane(replicas: i32, version: &str) -> KubeadmControlPlane {
     }))
 }
 
-/// Returns a healthy Machine; [`World::new`] adds its Node, Pods and etcd member to the view.
+/// Returns a healthy Machine; [`Fixture::new`] adds its Node, Pods and etcd member to the view.
 fn machine(name: &str, version: &str, age_minutes: i64) -> Machine {
     let created = (now() - Duration::minutes(age_minutes)).to_rfc3339();
     from(json!({
@@ -84,11 +84,11 @@ fn kubeadm_config(version: &str) -> Arc<ConfigMap> {
         "data": {"ClusterConfiguration": config.to_string()}})))
 }
 
-struct World {
+struct Fixture {
     observed: Observed,
 }
 
-impl World {
+impl Fixture {
     fn new(replicas: i32, version: &str, machines: Vec<Machine>) -> Self {
         let control_plane = control_plane(replicas, version);
         let config = |machine: &Machine| {
@@ -232,8 +232,8 @@ fn add_node(view: &mut View, name: &str) {
     }
 }
 
-fn unreachable_node(world: &mut World, name: &str) {
-    let node = Arc::make_mut(world.view().nodes.get_mut(name).unwrap());
+fn unreachable_node(fixture: &mut Fixture, name: &str) {
+    let node = Arc::make_mut(fixture.view().nodes.get_mut(name).unwrap());
     node.status.as_mut().unwrap().conditions.as_mut().unwrap()[0].status = "Unknown".to_owned();
 }
 
@@ -247,92 +247,92 @@ fn condition(status: &str, reason: &str, message: &str) -> (String, String, Stri
 
 #[test]
 fn nothing_before_the_infrastructure_then_certificates_then_the_kubeconfig() {
-    let mut world = World::new(1, "v1.36.0", Vec::new());
-    world.observed.workload = None;
-    world.observed.secrets.clear();
-    world.observed.kubeconfig = Kubeconfig::Missing;
-    Arc::make_mut(&mut world.observed.control_plane).status = None;
-    Arc::make_mut(&mut world.observed.cluster).status = None;
-    assert_eq!(world.steps(), []);
+    let mut fixture = Fixture::new(1, "v1.36.0", Vec::new());
+    fixture.observed.workload = None;
+    fixture.observed.secrets.clear();
+    fixture.observed.kubeconfig = Kubeconfig::Missing;
+    Arc::make_mut(&mut fixture.observed.control_plane).status = None;
+    Arc::make_mut(&mut fixture.observed.cluster).status = None;
+    assert_eq!(fixture.steps(), []);
     assert_eq!(
-        world.condition("Available"),
+        fixture.condition("Available"),
         condition("False", "NotAvailable", "Control plane not yet initialized")
     );
     assert_eq!(
-        world.condition("EtcdClusterHealthy"),
+        fixture.condition("EtcdClusterHealthy"),
         condition("Unknown", "InspectionFailed", "Waiting for Cluster status.infrastructureReady to be true")
     );
     assert_eq!(
-        world.condition("ScalingUp"),
+        fixture.condition("ScalingUp"),
         condition("True", "ScalingUp", "Scaling up from 0 to 1 replicas")
     );
 
-    world.observed.cluster = Arc::new(cluster());
+    fixture.observed.cluster = Arc::new(cluster());
     let all = vec![
         Purpose::ClusterAuthority,
         Purpose::ServiceAccount,
         Purpose::FrontProxyAuthority,
         Purpose::EtcdAuthority,
     ];
-    assert_eq!(world.steps(), [Step::MakeCertificates(all.clone())]);
+    assert_eq!(fixture.steps(), [Step::MakeCertificates(all.clone())]);
 
-    world.observed.secrets = all.into_iter().map(|purpose| (purpose, true)).collect();
-    assert_eq!(world.steps(), [Step::MakeKubeconfig, Step::CreateMachine(Entry::Init, None)]);
+    fixture.observed.secrets = all.into_iter().map(|purpose| (purpose, true)).collect();
+    assert_eq!(fixture.steps(), [Step::MakeKubeconfig, Step::CreateMachine(Entry::Init, None)]);
 
-    Arc::make_mut(&mut world.observed.cluster).spec.control_plane_endpoint = None;
-    assert_eq!(world.steps(), []);
+    Arc::make_mut(&mut fixture.observed.cluster).spec.control_plane_endpoint = None;
+    assert_eq!(fixture.steps(), []);
 }
 
 #[test]
 fn lost_certificates_are_not_made_again_and_hold_up_new_machines_only() {
-    let lose = |world: &mut World| _ = world.observed.secrets.remove(&Purpose::ServiceAccount);
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    lose(&mut world);
-    assert_eq!(world.steps(), []);
+    let lose = |fixture: &mut Fixture| _ = fixture.observed.secrets.remove(&Purpose::ServiceAccount);
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    lose(&mut fixture);
+    assert_eq!(fixture.steps(), []);
     let expected = condition("False", "NotAvailable", "Missing Secrets: c-sa");
-    assert_eq!(world.condition("CertificatesAvailable"), expected);
-    Arc::make_mut(&mut world.observed.control_plane).spec.replicas = Some(3);
-    assert_eq!(world.steps(), []);
-    let waits = world.condition("ScalingUp").2;
+    assert_eq!(fixture.condition("CertificatesAvailable"), expected);
+    Arc::make_mut(&mut fixture.observed.control_plane).spec.replicas = Some(3);
+    assert_eq!(fixture.steps(), []);
+    let waits = fixture.condition("ScalingUp").2;
     assert!(waits.ends_with("* waiting for control plane certificates to become available"), "{waits}");
 
-    let mut world = World::new(1, "v1.36.0", three("v1.36.0"));
-    lose(&mut world);
-    world.etcd().leader = 3;
-    assert_eq!(world.steps(), [Step::DeleteMachine("a".to_owned())], "scaling down goes on");
-    world.deleting(0);
-    assert_eq!(world.steps(), [Step::RemoveMember(1), Step::RemoveHook("a".to_owned())]);
-    world.observed.kubeconfig = Kubeconfig::Missing;
-    world.observed.secrets.remove(&Purpose::ClusterAuthority);
-    assert!(!world.steps().contains(&Step::MakeKubeconfig), "nothing signs one");
-    world.observed.machines.clear();
-    assert_eq!(world.steps(), [], "nor is a new cluster initialised");
+    let mut fixture = Fixture::new(1, "v1.36.0", three("v1.36.0"));
+    lose(&mut fixture);
+    fixture.etcd().leader = 3;
+    assert_eq!(fixture.steps(), [Step::DeleteMachine("a".to_owned())], "scaling down goes on");
+    fixture.deleting(0);
+    assert_eq!(fixture.steps(), [Step::RemoveMember(1), Step::RemoveHook("a".to_owned())]);
+    fixture.observed.kubeconfig = Kubeconfig::Missing;
+    fixture.observed.secrets.remove(&Purpose::ClusterAuthority);
+    assert!(!fixture.steps().contains(&Step::MakeKubeconfig), "nothing signs one");
+    fixture.observed.machines.clear();
+    assert_eq!(fixture.steps(), [], "nor is a new cluster initialised");
 }
 
 #[test]
 fn a_settled_control_plane_is_left_alone() {
-    let world = World::new(3, "v1.36.0", three("v1.36.0"));
-    assert_eq!(world.steps(), []);
+    let fixture = Fixture::new(3, "v1.36.0", three("v1.36.0"));
+    assert_eq!(fixture.steps(), []);
     for type_ in ["Available", "EtcdClusterHealthy", "ControlPlaneComponentsHealthy", "Initialized"] {
-        let (status, _, message) = world.condition(type_);
+        let (status, _, message) = fixture.condition(type_);
         assert_eq!((status.as_str(), message.as_str()), ("True", ""), "{type_}");
     }
-    assert_eq!(world.condition("RollingOut").0, "False");
-    let status = plan(&world.observed, now()).control_plane.status.unwrap();
+    assert_eq!(fixture.condition("RollingOut").0, "False");
+    let status = plan(&fixture.observed, now()).control_plane.status.unwrap();
     assert_eq!((status.replicas, status.up_to_date_replicas), (Some(3), Some(3)));
     assert_eq!(status.version.as_deref(), Some("v1.36.0"));
 }
 
 #[test]
 fn scales_up_by_one_when_all_is_well() {
-    let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
-    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
-    world.change(2, |machine| machine.status.as_mut().unwrap().node_ref = None);
-    assert_eq!(world.steps(), []);
+    let mut fixture = Fixture::new(5, "v1.36.0", three("v1.36.0"));
+    assert_eq!(fixture.steps(), [Step::CreateMachine(Entry::Join, None)]);
+    fixture.change(2, |machine| machine.status.as_mut().unwrap().node_ref = None);
+    assert_eq!(fixture.steps(), []);
     let expected = "Scaling up from 3 to 5 replicas is blocked because:\n* waiting for control plane components to become healthy\n\
                     * waiting for etcd cluster to become healthy";
-    assert_eq!(world.condition("ScalingUp"), condition("True", "ScalingUp", expected));
-    let event = world.event().unwrap();
+    assert_eq!(fixture.condition("ScalingUp"), condition("True", "ScalingUp", expected));
+    let event = fixture.event().unwrap();
     assert!(
         event.ends_with("Machine c does not have a corresponding Node yet (Machine.status.nodeRef not set)"),
         "{event}"
@@ -341,24 +341,24 @@ fn scales_up_by_one_when_all_is_well() {
 
 #[test]
 fn what_a_stopped_process_left_is_deleted_first() {
-    let mut world = World::new(1, "v1.36.0", Vec::new());
-    world.observed.leftovers = vec!["cp-x".to_owned()];
+    let mut fixture = Fixture::new(1, "v1.36.0", Vec::new());
+    fixture.observed.leftovers = vec!["cp-x".to_owned()];
     let steps = [Step::DeleteLeftovers(vec!["cp-x".to_owned()]), Step::CreateMachine(Entry::Init, None)];
-    assert_eq!(world.steps(), steps);
+    assert_eq!(fixture.steps(), steps);
 }
 
 #[test]
 fn joins_the_emptiest_failure_domain() {
-    let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
+    let mut fixture = Fixture::new(5, "v1.36.0", three("v1.36.0"));
     for (index, domain) in ["x", "y", "x"].into_iter().enumerate() {
-        world.change(index, |machine| machine.spec.failure_domain = Some(domain.to_owned()));
+        fixture.change(index, |machine| machine.spec.failure_domain = Some(domain.to_owned()));
     }
     let domains = ["x", "y", "z"].map(|name| json!({"name": name, "controlPlane": name != "z"}));
     let status = json!({"initialization": {"infrastructureProvisioned": true}, "failureDomains": domains});
-    Arc::make_mut(&mut world.observed.cluster).status = Some(from(status));
-    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, Some("y".to_owned()))]);
-    Arc::make_mut(&mut world.observed.control_plane).spec.replicas = Some(1);
-    let steps = world.steps();
+    Arc::make_mut(&mut fixture.observed.cluster).status = Some(from(status));
+    assert_eq!(fixture.steps(), [Step::CreateMachine(Entry::Join, Some("y".to_owned()))]);
+    Arc::make_mut(&mut fixture.observed.control_plane).spec.replicas = Some(1);
+    let steps = fixture.steps();
     assert_eq!(
         steps.last(),
         Some(&Step::DeleteMachine("a".to_owned())),
@@ -368,65 +368,65 @@ fn joins_the_emptiest_failure_domain() {
 
 #[test]
 fn scaling_down_moves_the_leader_first() {
-    let mut world = World::new(1, "v1.36.0", three("v1.36.0"));
+    let mut fixture = Fixture::new(1, "v1.36.0", three("v1.36.0"));
     let to_youngest = Step::MoveLeader { from: "a".to_owned(), to: 3 };
-    assert_eq!(world.steps(), [to_youngest, Step::DeleteMachine("a".to_owned())]);
-    world.etcd().leader = 2;
-    assert_eq!(world.steps(), [Step::DeleteMachine("a".to_owned())]);
-    world.change(1, |machine| {
+    assert_eq!(fixture.steps(), [to_youngest, Step::DeleteMachine("a".to_owned())]);
+    fixture.etcd().leader = 2;
+    assert_eq!(fixture.steps(), [Step::DeleteMachine("a".to_owned())]);
+    fixture.change(1, |machine| {
         let annotations = machine.metadata.annotations.get_or_insert_default();
         annotations.insert("cluster.x-k8s.io/delete-machine".to_owned(), String::new());
     });
-    let steps = world.steps();
+    let steps = fixture.steps();
     assert_eq!(steps.last(), Some(&Step::DeleteMachine("b".to_owned())), "marked goes first: {steps:?}");
 }
 
 #[test]
 fn a_rollout_adds_then_removes_the_outdated() {
     let mut machines = three("v1.35.0");
-    let world = World::new(3, "v1.36.0", machines.clone());
-    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
+    let fixture = Fixture::new(3, "v1.36.0", machines.clone());
+    assert_eq!(fixture.steps(), [Step::CreateMachine(Entry::Join, None)]);
     let expected = "Rolling out 3 not up-to-date replicas\n* Version v1.35.0, v1.36.0 required\n* KubeadmConfig is not up-to-date";
-    assert_eq!(world.condition("RollingOut"), condition("True", "RollingOut", expected));
+    assert_eq!(fixture.condition("RollingOut"), condition("True", "RollingOut", expected));
     let expected =
         "* Machines a, b, c:\n  * Version v1.35.0, v1.36.0 required\n  * KubeadmConfig is not up-to-date";
-    assert_eq!(world.condition("MachinesUpToDate"), condition("False", "NotUpToDate", expected));
+    assert_eq!(fixture.condition("MachinesUpToDate"), condition("False", "NotUpToDate", expected));
 
     machines.push(machine("d", "v1.36.0", 1));
-    let world = World::new(3, "v1.36.0", machines);
-    let steps = world.steps();
+    let fixture = Fixture::new(3, "v1.36.0", machines);
+    let steps = fixture.steps();
     assert_eq!(steps.last(), Some(&Step::DeleteMachine("a".to_owned())), "{steps:?}");
     assert!(steps.contains(&Step::MoveLeader { from: "a".to_owned(), to: 4 }), "up-to-date leads: {steps:?}");
 }
 
 #[test]
 fn a_rollout_without_surge_removes_first() {
-    let mut world = World::new(3, "v1.36.0", three("v1.35.0"));
+    let mut fixture = Fixture::new(3, "v1.36.0", three("v1.35.0"));
     let strategy = json!({"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0}}});
-    Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(from(strategy));
-    assert_eq!(world.steps().last(), Some(&Step::DeleteMachine("a".to_owned())));
+    Arc::make_mut(&mut fixture.observed.control_plane).spec.rollout = Some(from(strategy));
+    assert_eq!(fixture.steps().last(), Some(&Step::DeleteMachine("a".to_owned())));
 }
 
 #[test]
 fn what_makes_a_machine_outdated() {
-    type Change = fn(&mut World);
+    type Change = fn(&mut Fixture);
     let cases: [(&str, Change, bool); 7] = [
         ("nothing", |_| {}, false),
         (
             "template",
-            |world| {
-                world.observed.machines[0].cloned_from =
+            |fixture| {
+                fixture.observed.machines[0].cloned_from =
                     Some(("old".into(), "DevMachineTemplate.infra".into()))
             },
             true,
         ),
-        ("infrastructure is gone", |world| world.observed.machines[0].cloned_from = None, false),
-        ("config is gone", |world| world.observed.machines[0].config = None, false),
+        ("infrastructure is gone", |fixture| fixture.observed.machines[0].cloned_from = None, false),
+        ("config is gone", |fixture| fixture.observed.machines[0].config = None, false),
         (
             "discovery",
-            |world| {
+            |fixture| {
                 config(
-                    world,
+                    fixture,
                     json!({"joinConfiguration": {"controlPlane": {}, "discovery": {"tlsBootstrapToken": "x"}}, "clusterConfiguration": {"controlPlaneEndpoint": "e"}, "format": "cloud-config"}),
                 )
             },
@@ -434,9 +434,9 @@ fn what_makes_a_machine_outdated() {
         ),
         (
             "initialised",
-            |world| {
+            |fixture| {
                 config(
-                    world,
+                    fixture,
                     json!({"initConfiguration": {"nodeRegistration": {"imagePullPolicy": "IfNotPresent"}}, "clusterConfiguration": {}}),
                 )
             },
@@ -444,9 +444,9 @@ fn what_makes_a_machine_outdated() {
         ),
         (
             "kubelet arguments",
-            |world| {
+            |fixture| {
                 config(
-                    world,
+                    fixture,
                     json!({"joinConfiguration": {"controlPlane": {}, "nodeRegistration": {"kubeletExtraArgs": [{"name": "a", "value": "b"}]}}}),
                 )
             },
@@ -454,78 +454,82 @@ fn what_makes_a_machine_outdated() {
         ),
     ];
     for (name, change, outdated) in cases {
-        let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-        change(&mut world);
-        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{name}");
+        let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+        change(&mut fixture);
+        assert_eq!(fixture.condition("RollingOut").0 == "True", outdated, "{name}");
     }
 }
 
-fn config(world: &mut World, spec: Value) {
-    world.observed.machines[0].config =
+fn config(fixture: &mut Fixture, spec: Value) {
+    fixture.observed.machines[0].config =
         Some(Arc::new(KubeadmConfig { spec: from(spec), ..KubeadmConfig::default() }));
 }
 
 #[test]
 fn deletion_waits_for_workers_then_deletes_all_at_once() {
-    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
-    Arc::make_mut(&mut world.observed.control_plane).metadata.deletion_timestamp =
+    let mut fixture = Fixture::new(3, "v1.36.0", three("v1.36.0"));
+    Arc::make_mut(&mut fixture.observed.control_plane).metadata.deletion_timestamp =
         Some(engine::time::time(now()));
-    world.observed.workers = vec!["Machine w".to_owned()];
-    assert_eq!(world.steps(), []);
-    assert_eq!(world.condition("Deleting").1, "WaitingForWorkersDeletion");
-    world.observed.workers.clear();
-    let steps = world.steps();
+    fixture.observed.workers = vec!["Machine w".to_owned()];
+    assert_eq!(fixture.steps(), []);
+    assert_eq!(fixture.condition("Deleting").1, "WaitingForWorkersDeletion");
+    fixture.observed.workers.clear();
+    let steps = fixture.steps();
     assert_eq!(steps.iter().filter(|step| matches!(step, Step::DeleteMachine(_))).count(), 3);
     assert_eq!(steps.iter().filter(|step| matches!(step, Step::RemoveHook(_))).count(), 3);
     assert_eq!(
-        world.condition("Deleting"),
+        fixture.condition("Deleting"),
         condition("True", "WaitingForMachineDeletion", "Deleting 3 Machines")
     );
-    assert_eq!(world.condition("ScalingDown").2, "Scaling down from 3 to 0 replicas");
-    world.observed.machines.clear();
-    assert_eq!(world.steps(), []);
-    assert_eq!(world.condition("Deleting").1, "DeletionCompleted");
-    let finalizers = |world: &World| plan(&world.observed, now()).control_plane.metadata.finalizers;
-    assert_eq!(finalizers(&world), None, "and the control plane goes");
-    world.observed.workers = vec!["Machine w".to_owned()];
-    assert!(finalizers(&world).is_some());
+    assert_eq!(fixture.condition("ScalingDown").2, "Scaling down from 3 to 0 replicas");
+    fixture.observed.machines.clear();
+    assert_eq!(fixture.steps(), []);
+    assert_eq!(fixture.condition("Deleting").1, "DeletionCompleted");
+    let finalizers = |fixture: &Fixture| plan(&fixture.observed, now()).control_plane.metadata.finalizers;
+    assert_eq!(finalizers(&fixture), None, "and the control plane goes");
+    fixture.observed.workers = vec!["Machine w".to_owned()];
+    assert!(finalizers(&fixture).is_some());
 }
 
 #[test]
 fn a_short_loss_of_connection_changes_nothing() {
-    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
-    let before = plan(&world.observed, now());
-    world.observed.control_plane = Arc::new(before.control_plane);
-    for (member, machine) in world.observed.machines.iter_mut().zip(before.machines) {
+    let mut fixture = Fixture::new(3, "v1.36.0", three("v1.36.0"));
+    let before = plan(&fixture.observed, now());
+    fixture.observed.control_plane = Arc::new(before.control_plane);
+    for (member, machine) in fixture.observed.machines.iter_mut().zip(before.machines) {
         member.machine = Arc::new(machine);
     }
-    world.observed.workload = None;
-    world.observed.health =
+    fixture.observed.workload = None;
+    fixture.observed.health =
         Health { connected: false, last_success: Some(now() - Duration::minutes(4)), failures: 3 };
-    assert_eq!(world.condition("EtcdClusterHealthy").0, "True");
-    assert_eq!(world.steps(), []);
-    world.observed.health.last_success = Some(now() - Duration::minutes(6));
+    assert_eq!(fixture.condition("EtcdClusterHealthy").0, "True");
+    assert_eq!(fixture.steps(), []);
+    fixture.observed.health.last_success = Some(now() - Duration::minutes(6));
     assert_eq!(
-        world.condition("EtcdClusterHealthy"),
+        fixture.condition("EtcdClusterHealthy"),
         condition("Unknown", "ConnectionDown", "Last successful probe at 2026-11-21T02:54:00Z")
     );
 }
 
 #[test]
 fn quorum_decides_on_availability() {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30), machine("b", "v1.36.0", 20)]);
-    world.deleting(1);
+    let mut fixture =
+        Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30), machine("b", "v1.36.0", 20)]);
+    fixture.deleting(1);
     let expected = "* 1 of 2 etcd members is healthy, at least 2 healthy member required for etcd quorum";
-    assert_eq!(world.condition("Available"), condition("False", "NotAvailable", expected));
+    assert_eq!(fixture.condition("Available"), condition("False", "NotAvailable", expected));
 }
 
 #[test]
 fn pods_tell_what_is_wrong() {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    world.view().pods.clear();
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    fixture.view().pods.clear();
     let expected = "* Machine a:\n  * Control plane components: Pod does not exist";
-    assert_eq!(world.condition("ControlPlaneComponentsHealthy"), condition("False", "NotHealthy", expected));
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    assert_eq!(
+        fixture.condition("ControlPlaneComponentsHealthy"),
+        condition("False", "NotHealthy", expected)
+    );
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let crash = json!({
         "metadata": {"name": "kube-scheduler-a"},
         "status": {"phase": "Running", "containerStatuses": [{
@@ -533,27 +537,30 @@ fn pods_tell_what_is_wrong() {
             "state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}},
         }]},
     });
-    world.view().pods.insert("kube-scheduler-a".to_owned(), Arc::new(from(crash)));
+    fixture.view().pods.insert("kube-scheduler-a".to_owned(), Arc::new(from(crash)));
     let expected =
         "* Machine a:\n  * SchedulerPodHealthy: Container kube-scheduler is waiting: CrashLoopBackOff";
-    assert_eq!(world.condition("ControlPlaneComponentsHealthy"), condition("False", "NotHealthy", expected));
+    assert_eq!(
+        fixture.condition("ControlPlaneComponentsHealthy"),
+        condition("False", "NotHealthy", expected)
+    );
 }
 
 #[test]
 fn a_failure_is_in_the_condition_of_the_work_that_it_prevents() {
-    let failed = |world: &World, type_: &str| {
+    let failed = |fixture: &Fixture, type_: &str| {
         let error = engine::Error::failed("create Machine default/b: refused");
-        let mut control_plane = plan(&world.observed, now()).control_plane;
+        let mut control_plane = plan(&fixture.observed, now()).control_plane;
         kubeadm::controlplane::status::report(&mut control_plane, &[&error]);
         control_plane.condition(type_).unwrap().message.clone()
     };
-    let world = World::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let fixture = Fixture::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let expected = "Scaling up from 1 to 3 replicas is blocked because:\n* create Machine default/b: refused";
-    assert_eq!(failed(&world, "ScalingUp"), expected);
-    assert_eq!(failed(&world, "Available"), "");
-    let rollout = World::new(1, "v1.36.0", vec![machine("a", "v1.35.0", 30)]);
+    assert_eq!(failed(&fixture, "ScalingUp"), expected);
+    assert_eq!(failed(&fixture, "Available"), "");
+    let rollout = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.35.0", 30)]);
     assert!(failed(&rollout, "RollingOut").ends_with("\n* create Machine default/b: refused"));
-    let settled = World::new(3, "v1.36.0", three("v1.36.0"));
+    let settled = Fixture::new(3, "v1.36.0", three("v1.36.0"));
     assert_eq!(failed(&settled, "ScalingUp"), "");
     assert_eq!(failed(&settled, "Available"), "* create Machine default/b: refused", "no other work waits");
 }

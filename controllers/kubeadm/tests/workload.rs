@@ -10,7 +10,7 @@ use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, start};
 
@@ -22,11 +22,11 @@ fn client(manager: &Manager) -> kube::Client {
 
 #[tokio::test(start_paused = true)]
 async fn bindings_and_configuration_are_there_before_a_new_version_joins() {
-    let world = World::new(GROUPS, start).await;
-    create(&world, 1).await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
-    let old = machines(&world.manager)[0].metadata.name.clone().unwrap();
-    let bindings = Api::<ClusterRoleBinding>::all(client(&world.manager));
+    let fixture = Fixture::new(GROUPS, start).await;
+    create(&fixture, 1).await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
+    let old = machines(&fixture.manager)[0].metadata.name.clone().unwrap();
+    let bindings = Api::<ClusterRoleBinding>::all(client(&fixture.manager));
     for name in BINDINGS {
         let deleted = bindings.delete(name, &Default::default()).await;
         assert!(deleted.is_ok() || bindings.get_opt(name).await.unwrap().is_none());
@@ -34,9 +34,9 @@ async fn bindings_and_configuration_are_there_before_a_new_version_joins() {
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
     assert!(bindings.get_opt(BINDINGS[0]).await.unwrap().is_none(), "at rest nothing looks for them");
 
-    world.patch::<KubeadmControlPlane>("cp", json!({"spec": {"version": "v1.36.0"}})).await;
+    fixture.patch::<KubeadmControlPlane>("cp", json!({"spec": {"version": "v1.36.0"}})).await;
     let is_upgraded = |manager: &Manager| get::<Machine>(manager, &old).is_none() && is_settled(manager, 1);
-    world.until("upgraded", is_upgraded).await;
+    fixture.until("upgraded", is_upgraded).await;
     let facts = |binding: ClusterRoleBinding| {
         let subject = binding.subjects.unwrap().remove(0);
         (binding.role_ref.name, subject.kind, subject.name)
@@ -46,60 +46,60 @@ async fn bindings_and_configuration_are_there_before_a_new_version_joins() {
     let text = |role: &str, kind: &str, name: &str| (role.to_owned(), kind.to_owned(), name.to_owned());
     assert_eq!(found[0], text("cluster-admin", "Group", "kubeadm:cluster-admins"));
     assert_eq!(found[1], text("system:kubelet-api-admin", "User", "kube-apiserver-kubelet-client"));
-    let maps = Api::<ConfigMap>::namespaced(client(&world.manager), "kube-system");
+    let maps = Api::<ConfigMap>::namespaced(client(&fixture.manager), "kube-system");
     let config = maps.get("kubeadm-config").await.unwrap().data.unwrap()["ClusterConfiguration"].clone();
     assert!(config.contains("kubernetesVersion: v1.36.0"), "{config}");
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_is_replaced_before_its_certificates_expire() {
-    let world = World::new(GROUPS, start).await;
-    create(&world, 1).await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    create(&fixture, 1).await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
     let expiry = |manager: &Manager| {
         let status = machines(manager).first().and_then(|machine| machine.status.clone());
         status.and_then(|status| status.certificates_expiry_date)
     };
-    world.until("the expiry is read from the API server", |manager| expiry(manager).is_some()).await;
-    let now = world.manager.clock().now();
-    let read = parse_rfc3339(&expiry(&world.manager).unwrap()).unwrap();
+    fixture.until("the expiry is read from the API server", |manager| expiry(manager).is_some()).await;
+    let now = fixture.manager.clock().now();
+    let read = parse_rfc3339(&expiry(&fixture.manager).unwrap()).unwrap();
     assert!(read > now, "{read}");
 
-    let old = machines(&world.manager)[0].metadata.name.clone().unwrap();
+    let old = machines(&fixture.manager)[0].metadata.name.clone().unwrap();
     let rollout = json!({"spec": {"rollout": {"before": {"certificatesExpiryDays": 7}}}});
-    world.patch::<KubeadmControlPlane>("cp", rollout).await;
+    fixture.patch::<KubeadmControlPlane>("cp", rollout).await;
     let expires = rfc3339(now + chrono::Duration::days(7) + chrono::Duration::minutes(5));
     let annotation =
         json!({"metadata": {"annotations": {"machine.cluster.x-k8s.io/certificates-expiry": expires}}});
-    world.patch::<Machine>(&old, annotation).await;
-    world.until("told", |manager| expiry(manager).as_ref() == Some(&expires)).await;
+    fixture.patch::<Machine>(&old, annotation).await;
+    fixture.until("told", |manager| expiry(manager).as_ref() == Some(&expires)).await;
     tokio::time::sleep(std::time::Duration::from_secs(240)).await;
     assert!(
-        get::<Machine>(&world.manager, &old).is_some() && machines(&world.manager).len() == 1,
+        get::<Machine>(&fixture.manager, &old).is_some() && machines(&fixture.manager).len() == 1,
         "too early"
     );
     // No event reports that a week is left.
     let is_replaced = |manager: &Manager| get::<Machine>(manager, &old).is_none() && is_settled(manager, 1);
-    world.until("replaced", is_replaced).await;
-    assert!(world.manager.clock().now() - now < chrono::Duration::minutes(10));
-    world.manager.stop().await;
+    fixture.until("replaced", is_replaced).await;
+    assert!(fixture.manager.clock().now() - now < chrono::Duration::minutes(10));
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn bootstrap_tokens_sign_cluster_info() {
-    let world = World::new(GROUPS, start).await;
-    create(&world, 1).await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
-    let client = client(&world.manager);
+    let fixture = Fixture::new(GROUPS, start).await;
+    create(&fixture, 1).await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
+    let client = client(&fixture.manager);
     let maps = Api::<ConfigMap>::namespaced(client.clone(), "kube-public");
     let metadata = json!({"name": "cluster-info", "namespace": "kube-public"});
     let written =
         json!({"metadata": metadata, "data": {"kubeconfig": "text", "jws-kubeconfig-abcdef": "another"}});
     maps.create(&Default::default(), &serde_json::from_value(written).unwrap()).await.unwrap();
 
-    world.patch::<KubeadmControlPlane>("cp", json!({"spec": {"replicas": 3}})).await;
-    world.until("three machines", |manager| is_settled(manager, 3)).await;
+    fixture.patch::<KubeadmControlPlane>("cp", json!({"spec": {"replicas": 3}})).await;
+    fixture.until("three machines", |manager| is_settled(manager, 3)).await;
     let mut data = maps.get("cluster-info").await.unwrap().data.unwrap();
     assert_eq!(data.remove("kubeconfig").as_deref(), Some("text"));
     assert_eq!(data.remove("jws-kubeconfig-abcdef").as_deref(), Some("another"));
@@ -111,5 +111,5 @@ async fn bootstrap_tokens_sign_cluster_info() {
         let secret = String::from_utf8(token.data.unwrap()["token-secret"].0.clone()).unwrap();
         assert_eq!(value, signature("text", id, &secret));
     }
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }

@@ -4,15 +4,15 @@ use cluster_topology::desired::Contract;
 use cluster_topology::{ControlPlane, Desired};
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
-fn desired(world: &World) -> Desired {
-    world.unpatched().expect("it can be made")
+fn desired(fixture: &Fixture) -> Desired {
+    fixture.unpatched().expect("it can be made")
 }
 
 #[test]
 fn objects_of_a_new_cluster() {
-    let desired = desired(&World::new());
+    let desired = desired(&Fixture::new());
     assert_eq!(
         desired.infrastructure,
         json!({
@@ -57,7 +57,7 @@ fn objects_of_a_new_cluster() {
 
 #[test]
 fn workers_of_a_new_cluster() {
-    let desired = desired(&World::new());
+    let desired = desired(&Fixture::new());
     let workers = &desired.machine_deployments["md-0"];
     let labels = json!({
         "cluster.x-k8s.io/cluster-name": "c1",
@@ -96,12 +96,12 @@ fn workers_of_a_new_cluster() {
 
 #[test]
 fn replicas_that_the_topology_does_not_name_belong_to_somebody_else() {
-    let mut world = World::new();
-    let topology = &mut world.cluster["spec"]["topology"];
+    let mut fixture = Fixture::new();
+    let topology = &mut fixture.cluster["spec"]["topology"];
     topology["controlPlane"] = json!({});
     topology["workers"]["machineDeployments"][0] = json!({ "class": "small", "name": "md-0" });
     topology["workers"]["machinePools"][0] = json!({ "class": "pool", "name": "mp-0" });
-    let desired = desired(&world);
+    let desired = desired(&fixture);
     assert_eq!(desired.control_plane["spec"].get("replicas"), None);
     assert_eq!(desired.machine_deployments["md-0"].object["spec"].get("replicas"), None);
     assert_eq!(desired.machine_pools["mp-0"].object["spec"].get("replicas"), None);
@@ -109,16 +109,16 @@ fn replicas_that_the_topology_does_not_name_belong_to_somebody_else() {
 
 #[test]
 fn the_topology_wins_over_the_class() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let metadata = |who: &str| json!({ "labels": { "both": who, who: "1" }, "annotations": { "both": who } });
-    world.class["spec"]["controlPlane"]["metadata"] = metadata("class");
-    world.cluster["spec"]["topology"]["controlPlane"]["metadata"] = metadata("topology");
-    world.templates[1]["spec"]["template"]["spec"]["machineTemplate"] =
+    fixture.class["spec"]["controlPlane"]["metadata"] = metadata("class");
+    fixture.cluster["spec"]["topology"]["controlPlane"]["metadata"] = metadata("topology");
+    fixture.templates[1]["spec"]["template"]["spec"]["machineTemplate"] =
         json!({ "metadata": { "labels": { "both": "template" } } });
-    world.templates[1]["spec"]["template"]["metadata"] =
+    fixture.templates[1]["spec"]["template"]["metadata"] =
         json!({ "labels": { "own": "1", "both": "template" } });
-    world.templates[1]["metadata"]["annotations"] = json!({ "of-the-template": "x" });
-    let plane = desired(&world).control_plane;
+    fixture.templates[1]["metadata"]["annotations"] = json!({ "of-the-template": "x" });
+    let plane = desired(&fixture).control_plane;
     let labels = &plane["metadata"]["labels"];
     assert_eq!(
         (&labels["both"], &labels["class"], &labels["topology"], &labels["own"]),
@@ -135,16 +135,16 @@ fn the_topology_wins_over_the_class() {
 
 /// Sets a field of the class and of the topology, and returns what the MachineDeployment gets.
 fn of_both(path: &str, class: Value, topology: Value) -> Value {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     for (object, value) in [
-        (&mut world.class["spec"]["workers"]["machineDeployments"][0], class),
-        (&mut world.cluster["spec"]["topology"]["workers"]["machineDeployments"][0], topology),
+        (&mut fixture.class["spec"]["workers"]["machineDeployments"][0], class),
+        (&mut fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"][0], topology),
     ] {
         if !value.is_null() {
             object[path] = value;
         }
     }
-    desired(&world).machine_deployments["md-0"].object["spec"].clone()
+    desired(&fixture).machine_deployments["md-0"].object["spec"].clone()
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn annotations_that_control_upgrades_reach_no_object() {
     let annotations = json!({ "annotations": {
         "topology.cluster.x-k8s.io/defer-upgrade": "", "topology.cluster.x-k8s.io/hold-upgrade-sequence": "", "kept": "1",
     } });
-    let mut world = World::new();
-    let workers = &mut world.cluster["spec"]["topology"]["workers"];
+    let mut fixture = Fixture::new();
+    let workers = &mut fixture.cluster["spec"]["topology"]["workers"];
     workers["machineDeployments"][0]["metadata"] = annotations.clone();
     workers["machinePools"][0]["metadata"] = annotations;
-    let desired = desired(&world);
+    let desired = desired(&fixture);
     for object in [&desired.machine_deployments["md-0"].object, &desired.machine_pools["mp-0"].object] {
         assert_eq!(object["metadata"]["annotations"], json!({ "kept": "1" }));
         assert_eq!(object["spec"]["template"]["metadata"]["annotations"], json!({ "kept": "1" }));
@@ -204,15 +204,15 @@ fn annotations_that_control_upgrades_reach_no_object() {
 
 #[test]
 fn fields_of_the_control_plane_in_both_contracts() {
-    let mut world = World::new();
-    let class = &mut world.class["spec"]["controlPlane"];
+    let mut fixture = Fixture::new();
+    let class = &mut fixture.class["spec"]["controlPlane"];
     class["deletion"] = json!({ "nodeDrainTimeoutSeconds": 90, "nodeDeletionTimeoutSeconds": 5 });
     class["readinessGates"] = json!([{ "conditionType": "A" }]);
-    let topology = &mut world.cluster["spec"]["topology"]["controlPlane"];
+    let topology = &mut fixture.cluster["spec"]["topology"]["controlPlane"];
     topology["deletion"] = json!({ "nodeDeletionTimeoutSeconds": 6 });
     topology["rollout"] = json!({ "after": "2026-01-01T00:00:00Z" });
     topology["taints"] = json!([{ "key": "k", "effect": "NoExecute", "propagation": "Always" }]);
-    let spec = desired(&world).control_plane["spec"].clone();
+    let spec = desired(&fixture).control_plane["spec"].clone();
     let machine = &spec["machineTemplate"]["spec"];
     assert_eq!(
         machine["deletion"],
@@ -223,8 +223,8 @@ fn fields_of_the_control_plane_in_both_contracts() {
         (&json!("A"), &json!("k"))
     );
     assert_eq!(spec["rollout"]["after"], "2026-01-01T00:00:00Z");
-    world.contract = Contract::V1Beta1;
-    let template = desired(&world).control_plane["spec"]["machineTemplate"].clone();
+    fixture.contract = Contract::V1Beta1;
+    let template = desired(&fixture).control_plane["spec"]["machineTemplate"].clone();
     assert_eq!(
         (&template["nodeDrainTimeout"], &template["nodeDeletionTimeout"]),
         (&json!("1m30s"), &json!("6s"))
@@ -239,13 +239,13 @@ fn fields_of_the_control_plane_in_both_contracts() {
         (&json!("infrastructure.example.io/v1"), &json!("ns"))
     );
     // The control plane's controller has raised the version, which is kept.
-    let mut current = world.current();
+    let mut current = fixture.current();
     let object = json!({ "spec": { "version": "v1.35.0", "machineTemplate": { "infrastructureRef": {
         "apiVersion": "infrastructure.example.io/v2", "kind": "MachineTemplate", "name": "c1-old",
     } } } });
     current.control_plane = Some(ControlPlane { object, machines_template: None, health_check: None });
-    world.current = Some(current);
-    let reference = desired(&world).control_plane["spec"]["machineTemplate"]["infrastructureRef"].clone();
+    fixture.current = Some(current);
+    let reference = desired(&fixture).control_plane["spec"]["machineTemplate"]["infrastructureRef"].clone();
     assert_eq!(
         (&reference["apiVersion"], &reference["name"]),
         (&json!("infrastructure.example.io/v2"), &json!("c1-old"))
@@ -270,17 +270,17 @@ fn health_checks() {
         (json!({ "checks": {} }), class_check, Some(1)),
     ];
     for (topology, class, expected) in rows {
-        let mut world = World::new();
+        let mut fixture = Fixture::new();
         if !class.is_null() {
-            world.class["spec"]["controlPlane"]["healthCheck"] = class.clone();
-            world.class["spec"]["workers"]["machineDeployments"][0]["healthCheck"] = class.clone();
+            fixture.class["spec"]["controlPlane"]["healthCheck"] = class.clone();
+            fixture.class["spec"]["workers"]["machineDeployments"][0]["healthCheck"] = class.clone();
         }
         if !topology.is_null() {
-            world.cluster["spec"]["topology"]["controlPlane"]["healthCheck"] = topology.clone();
-            world.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["healthCheck"] =
+            fixture.cluster["spec"]["topology"]["controlPlane"]["healthCheck"] = topology.clone();
+            fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["healthCheck"] =
                 topology.clone();
         }
-        let desired = desired(&world);
+        let desired = desired(&fixture);
         let workers = &desired.machine_deployments["md-0"];
         for (check, target, selector) in [
             (&desired.control_plane_health_check, &desired.control_plane, "cluster.x-k8s.io/control-plane"),
@@ -301,32 +301,32 @@ fn health_checks() {
             );
         }
     }
-    let mut world = World::new();
-    world.class["spec"]["controlPlane"]["healthCheck"] = json!({ "checks": checks(1) });
-    world.class["spec"]["controlPlane"]["machineInfrastructure"] = Value::Null;
-    assert_eq!(desired(&world).control_plane_health_check, None, "there are no machines to check");
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["controlPlane"]["healthCheck"] = json!({ "checks": checks(1) });
+    fixture.class["spec"]["controlPlane"]["machineInfrastructure"] = Value::Null;
+    assert_eq!(desired(&fixture).control_plane_health_check, None, "there are no machines to check");
 }
 
 #[test]
 fn names_come_from_templates_and_fit() {
-    let mut world = World::new();
-    world.class["spec"]["infrastructure"]["naming"] = json!({ "template": "infra-{{ .cluster.name }}" });
-    world.class["spec"]["controlPlane"]["naming"] =
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["infrastructure"]["naming"] = json!({ "template": "infra-{{ .cluster.name }}" });
+    fixture.class["spec"]["controlPlane"]["naming"] =
         json!({ "template": "{{ .cluster.name }}-plane-{{ .random }}" });
-    let workers = &mut world.class["spec"]["workers"];
+    let workers = &mut fixture.class["spec"]["workers"];
     workers["machineDeployments"][0]["naming"] =
         json!({ "template": "{{ .machineDeployment.topologyName }}.{{ .random }}" });
     workers["machinePools"][0]["naming"] =
         json!({ "template": "{{ .machinePool.topologyName }}.{{ .random }}" });
-    let made = desired(&world);
+    let made = desired(&fixture);
     let name = |object: &Value| object["metadata"]["name"].as_str().expect("a name").to_owned();
     assert_eq!(name(&made.infrastructure), "infra-c1");
     assert!(name(&made.control_plane).starts_with("c1-plane-aaaa"));
     assert!(name(&made.machine_deployments["md-0"].object).starts_with("md-0.aaaa"));
     assert!(name(&made.machine_pools["mp-0"].object).starts_with("mp-0.aaaa"));
     let long = "l".repeat(60);
-    world.cluster["metadata"]["name"] = json!(long);
-    let made = desired(&world);
+    fixture.cluster["metadata"]["name"] = json!(long);
+    let made = desired(&fixture);
     assert_eq!(name(&made.infrastructure), format!("infra-{}aaaa1", &long[..52]));
     let names = [
         name(&made.control_plane),
@@ -339,20 +339,20 @@ fn names_come_from_templates_and_fit() {
             "{name}"
         );
     }
-    world.class["spec"]["infrastructure"]["naming"] =
+    fixture.class["spec"]["infrastructure"]["naming"] =
         json!({ "template": "{{ .machineDeployment.topologyName }}" });
-    let error = world.unpatched().expect_err("there is no such value");
+    let error = fixture.unpatched().expect_err("there is no such value");
     assert!(error.starts_with("spec.infrastructure.naming.template of the ClusterClass: "), "{error}");
 }
 
 #[test]
 fn what_exists_keeps_its_name() {
-    let mut world = World::new();
-    let spec = &mut world.cluster["spec"];
+    let mut fixture = Fixture::new();
+    let spec = &mut fixture.cluster["spec"];
     spec["infrastructureRef"] =
         json!({ "apiGroup": "infrastructure.example.io", "kind": "Infra", "name": "my-infra" });
     spec["controlPlaneRef"] = json!({ "apiGroup": "x", "kind": "Plane", "name": "my-plane" });
-    let mut current = world.current();
+    let mut current = fixture.current();
     let object = json!({ "spec": { "version": "v1.35.0", "machineTemplate": { "spec": { "infrastructureRef": { "name": "my-machines" } } } } });
     current.control_plane = Some(ControlPlane { object, machines_template: None, health_check: None });
     let named = |name: &str| json!({ "metadata": { "name": name } });
@@ -365,8 +365,8 @@ fn what_exists_keeps_its_name() {
         is_upgrading: false,
     };
     current.machine_deployments.insert("md-0".to_owned(), workers);
-    world.current = Some(current);
-    let desired = desired(&world);
+    fixture.current = Some(current);
+    let desired = desired(&fixture);
     let name = |object: &Value| object["metadata"]["name"].as_str().expect("a name").to_owned();
     let workers = &desired.machine_deployments["md-0"];
     let machines = desired.control_plane_machines_template.as_ref().expect("the class has one");
@@ -387,20 +387,20 @@ fn what_exists_keeps_its_name() {
 
 #[test]
 fn bad_classes_are_an_error_that_says_where() {
-    let mut world = World::new();
-    world.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["class"] = json!("none");
-    let error = world.unpatched().expect_err("there is no such class");
+    let mut fixture = Fixture::new();
+    fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["class"] = json!("none");
+    let error = fixture.unpatched().expect_err("there is no such class");
     let text = "spec.topology.workers.machineDeployments[0].class: the ClusterClass ns/base has no such class of MachineDeployments: \"none\"";
     assert_eq!(error, text);
-    let mut world = World::new();
-    world.templates[0]["spec"]["template"] = json!("x");
-    let error = world.unpatched().expect_err("it is no template");
+    let mut fixture = Fixture::new();
+    fixture.templates[0]["spec"]["template"] = json!("x");
+    let error = fixture.unpatched().expect_err("it is no template");
     assert_eq!(error, "InfraTemplate ns/infra: spec.template is not an object");
-    let mut world = World::new();
-    world.templates[1]["spec"]["template"]["spec"] = json!(["x"]);
-    let error = world.unpatched().expect_err("it is no spec");
+    let mut fixture = Fixture::new();
+    fixture.templates[1]["spec"]["template"]["spec"] = json!(["x"]);
+    let error = fixture.unpatched().expect_err("it is no spec");
     assert!(error.starts_with("PlaneTemplate ns/plane: spec.machineTemplate"), "{error}");
-    let mut world = World::new();
-    world.templates[0]["spec"] = Value::Null;
-    assert_eq!(desired(&world).infrastructure.get("spec"), None, "a template without content is one, too");
+    let mut fixture = Fixture::new();
+    fixture.templates[0]["spec"] = Value::Null;
+    assert_eq!(desired(&fixture).infrastructure.get("spec"), None, "a template without content is one, too");
 }

@@ -4,13 +4,13 @@ use cluster_topology::desired::Contract;
 use cluster_topology::{Desired, offline};
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
-/// Renders the Cluster of a world whose manifests name no namespace.
-fn render(world: &World) -> Result<Desired, String> {
-    let mut manifests = world.templates.clone();
-    manifests.push(world.class.clone());
-    let mut cluster = world.cluster.clone();
+/// Renders the Cluster of a fixture whose manifests name no namespace.
+fn render(fixture: &Fixture) -> Result<Desired, String> {
+    let mut manifests = fixture.templates.clone();
+    manifests.push(fixture.class.clone());
+    let mut cluster = fixture.cluster.clone();
     for object in manifests.iter_mut().chain([&mut cluster]) {
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("namespace");
@@ -19,61 +19,62 @@ fn render(world: &World) -> Result<Desired, String> {
     offline::render(&manifests, &cluster, Contract::V1Beta2).map_err(|error| error.to_string())
 }
 
-fn define(world: &mut World, name: &str, required: bool, schema: Value) {
+fn define(fixture: &mut Fixture, name: &str, required: bool, schema: Value) {
     let variable = json!({ "name": name, "required": required, "schema": { "openAPIV3Schema": schema } });
-    world.class["spec"]["variables"] = json!([variable]);
+    fixture.class["spec"]["variables"] = json!([variable]);
 }
 
 #[test]
 fn a_cluster_is_rendered_with_defaults_and_patches() {
-    let mut world = World::new();
-    define(&mut world, "v", false, json!({ "type": "string", "default": "d" }));
+    let mut fixture = Fixture::new();
+    define(&mut fixture, "v", false, json!({ "type": "string", "default": "d" }));
     let from = json!({ "variable": "v" });
-    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/v", "valueFrom": from }]));
-    let desired = render(&world).expect("it can be rendered");
+    fixture
+        .patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/v", "valueFrom": from }]));
+    let desired = render(&fixture).expect("it can be rendered");
     assert_eq!(desired.infrastructure["spec"], json!({ "zone": "a", "v": "d" }));
     let metadata = &desired.infrastructure["metadata"];
     assert_eq!((&metadata["name"], &metadata["namespace"]), (&json!("c1-xxxxx"), &json!("default")));
-    world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": "mine" }]);
-    assert_eq!(render(&world).expect("it can be rendered").infrastructure["spec"]["v"], "mine");
-    assert_eq!(render(&world), render(&world), "twice the same");
+    fixture.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": "mine" }]);
+    assert_eq!(render(&fixture).expect("it can be rendered").infrastructure["spec"]["v"], "mine");
+    assert_eq!(render(&fixture), render(&fixture), "twice the same");
 }
 
 #[test]
 fn errors_say_what_the_manifests_lack() {
-    let mut world = World::new();
-    world.class["spec"]["workers"]["machineDeployments"][1]["bootstrap"]["templateRef"]["name"] =
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["workers"]["machineDeployments"][1]["bootstrap"]["templateRef"]["name"] =
         json!("none");
-    let error = render(&world).expect_err("a template is missing");
+    let error = render(&fixture).expect_err("a template is missing");
     let text = "spec.workers.machineDeployments[large].bootstrap.templateRef of the ClusterClass refers to BootTemplate default/none, which is not in the manifests";
     assert_eq!(error, text);
-    let mut world = World::new();
-    world.cluster["spec"]["topology"]["classRef"]["name"] = json!("other");
-    assert!(render(&world).expect_err("no class").contains("refers to ClusterClass default/other"));
-    let mut world = World::new();
-    world.class["spec"]["workers"] = json!("x");
-    assert!(render(&world).expect_err("no class").starts_with("ClusterClass /base: "));
-    let mut world = World::new();
-    world.cluster["spec"] = json!({});
-    assert!(render(&world).is_err());
+    let mut fixture = Fixture::new();
+    fixture.cluster["spec"]["topology"]["classRef"]["name"] = json!("other");
+    assert!(render(&fixture).expect_err("no class").contains("refers to ClusterClass default/other"));
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["workers"] = json!("x");
+    assert!(render(&fixture).expect_err("no class").starts_with("ClusterClass /base: "));
+    let mut fixture = Fixture::new();
+    fixture.cluster["spec"] = json!({});
+    assert!(render(&fixture).is_err());
 }
 
 #[test]
 fn variables_must_be_defined_and_set() {
-    let mut world = World::new();
-    define(&mut world, "v", true, json!({ "type": "string" }));
-    assert!(render(&world).expect_err("it is required").contains('v'));
-    world.cluster["spec"]["topology"]["variables"] =
+    let mut fixture = Fixture::new();
+    define(&mut fixture, "v", true, json!({ "type": "string" }));
+    assert!(render(&fixture).expect_err("it is required").contains('v'));
+    fixture.cluster["spec"]["topology"]["variables"] =
         json!([{ "name": "v", "value": "x" }, { "name": "w", "value": 1 }]);
-    assert!(render(&world).expect_err("w is not defined").contains("spec.topology.variables[w]"));
+    assert!(render(&fixture).expect_err("w is not defined").contains("spec.topology.variables[w]"));
 }
 
 #[test]
 fn variables_must_fit_their_schemas() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let rule = json!([{ "rule": "self % 2 == 1", "message": "must be odd" }]);
     define(
-        &mut world,
+        &mut fixture,
         "v",
         true,
         json!({ "type": "integer", "maximum": 9, "x-kubernetes-validations": rule }),
@@ -83,13 +84,13 @@ fn variables_must_fit_their_schemas() {
         (json!(11), "less than or equal to 9"),
         (json!(2), "must be odd"),
     ] {
-        world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": value }]);
-        let error = render(&world).expect_err(part);
+        fixture.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": value }]);
+        let error = render(&fixture).expect_err(part);
         let field = "Cluster default/c1: spec.topology.variables[v].value: ";
         assert!(error.starts_with(field) && error.contains(part), "{error}");
     }
-    world.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": 3 }]);
-    assert!(render(&world).is_ok());
+    fixture.cluster["spec"]["topology"]["variables"] = json!([{ "name": "v", "value": 3 }]);
+    assert!(render(&fixture).is_ok());
 }
 
 #[test]
@@ -110,16 +111,16 @@ fn what_a_server_refuses_is_not_rendered() {
             "ClusterClass default/base: spec.workers.machineDeployments",
         ),
     ] {
-        let mut world = World::new();
-        let object = if is_of_class { &mut world.class } else { &mut world.cluster };
+        let mut fixture = Fixture::new();
+        let object = if is_of_class { &mut fixture.class } else { &mut fixture.cluster };
         *object.pointer_mut(path).expect(path) = value;
-        let error = render(&world).expect_err(expected);
+        let error = render(&fixture).expect_err(expected);
         assert!(error.contains(expected), "{error}");
     }
-    let mut world = World::new();
-    world.class["spec"]["kubernetesVersions"] = json!(["v1.2.3"]);
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["kubernetesVersions"] = json!(["v1.2.3"]);
     assert!(
-        render(&world)
+        render(&fixture)
             .expect_err("another version")
             .contains("one of the versions of the ClusterClass: v1.2.3")
     );
@@ -127,14 +128,14 @@ fn what_a_server_refuses_is_not_rendered() {
 
 #[test]
 fn extensions_cannot_be_asked() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let external = |field: &str| json!([{ "name": "ext", "external": { field: "handler" } }]);
-    world.class["spec"]["patches"] = external("generatePatchesExtension");
+    fixture.class["spec"]["patches"] = external("generatePatchesExtension");
     assert!(
-        render(&world)
+        render(&fixture)
             .expect_err("there is no server")
             .contains("patch \"ext\" of the ClusterClass needs a runtime extension")
     );
-    world.class["spec"]["patches"] = external("validateTopologyExtension");
-    assert!(render(&world).is_ok());
+    fixture.class["spec"]["patches"] = external("validateTopologyExtension");
+    assert!(render(&fixture).is_ok());
 }

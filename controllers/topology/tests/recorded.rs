@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cluster_topology::{ControlPlane, Current, Desired, Workers};
 use serde_json::{Value, json};
 
-use crate::topology::support::{World, typed};
+use crate::topology::support::{Fixture, typed};
 
 /// Fields of recorded objects that the topology does not decide about: defaults, and what other controllers write.
 const OTHERS: [&str; 11] = [
@@ -62,7 +62,7 @@ impl Moment {
     }
 
     /// The class and the Cluster with the defaults of its variables; nothing of it exists.
-    fn world(&self) -> World {
+    fn fixture(&self) -> Fixture {
         let class = self.of_kind("ClusterClass").next().expect("there is a class").clone();
         let mut cluster = self.cluster().clone();
         let topology = &mut cluster["spec"]["topology"];
@@ -77,7 +77,7 @@ impl Moment {
             .0
             .values()
             .filter(|object| object["kind"].as_str().is_some_and(|kind| kind.ends_with("Template")));
-        World { class, templates: templates.cloned().collect(), cluster, ..World::new() }
+        Fixture { class, templates: templates.cloned().collect(), cluster, ..Fixture::new() }
     }
 
     /// What exists at this moment.
@@ -188,11 +188,11 @@ fn same_cluster(desired: &Desired, recorded: &Moment, random_end: bool, step: &s
 fn a_new_cluster_is_made_as_upstream_makes_it() {
     for file in [include_str!("data/class-change.json"), include_str!("data/topology.json")] {
         let (step, recorded) = steps(file).remove(0);
-        let mut world = recorded.world();
-        let spec = world.cluster["spec"].as_object_mut().expect("a spec");
+        let mut fixture = recorded.fixture();
+        let spec = fixture.cluster["spec"].as_object_mut().expect("a spec");
         spec.remove("controlPlaneRef");
         spec.remove("infrastructureRef");
-        let desired = world.desired().expect("it can be made");
+        let desired = fixture.desired().expect("it can be made");
         same_cluster(&desired, &recorded, true, &step);
     }
 }
@@ -203,9 +203,9 @@ fn changes_of_class_and_cluster_give_what_upstream_made_of_them() {
         let steps = steps(file);
         for pair in steps.windows(2) {
             let ((_, before), (step, after)) = (&pair[0], &pair[1]);
-            let mut world = after.world();
-            world.current = Some(before.current());
-            let mut desired = world.desired().expect("it can be made");
+            let mut fixture = after.fixture();
+            fixture.current = Some(before.current());
+            let mut desired = fixture.desired().expect("it can be made");
             let (old, new) = (before.current(), after.current());
             let mut rotated = 0;
             for (name, workers) in &mut desired.machine_deployments {

@@ -27,7 +27,7 @@ pub fn names() -> impl FnMut() -> String {
 
 /// A class, its templates, and a Cluster, as JSON that tests can change.
 #[derive(Clone)]
-pub struct World {
+pub struct Fixture {
     pub class: Value,
     pub templates: Vec<Value>,
     pub cluster: Value,
@@ -45,7 +45,7 @@ fn template(kind: &str, name: &str, spec: Value) -> Value {
     })
 }
 
-impl World {
+impl Fixture {
     /// A control plane with machines, two classes of MachineDeployments, one of MachinePools; a Cluster with `md-0` and `mp-0`.
     pub fn new() -> Self {
         let reference = |kind: &str, name: &str| {

@@ -6,7 +6,7 @@ use engine::Manager;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 use test_plane::requests::Delivery;
 
 fn start(manager: &Manager) {
@@ -16,23 +16,23 @@ fn start(manager: &Manager) {
 /// Deletes an owner, and the garbage collector its dependents. Returns what was created until a minute later.
 /// The events of owners and dependents come over different watches, so that the last one can be the first that arrives.
 async fn created(owner: &Value, delivery: Option<u64>) -> Vec<String> {
-    let mut world = World::new(&[], start).await;
+    let mut fixture = Fixture::new(&[], start).await;
     let labels = json!({"labels": {"cluster.x-k8s.io/provider": "infrastructure-test"}});
-    world.patch::<Namespace>("default", json!({"metadata": labels})).await;
-    world.create(owner.clone()).await;
+    fixture.patch::<Namespace>("default", json!({"metadata": labels})).await;
+    fixture.create(owner.clone()).await;
     let pods = |manager: &Manager| manager.objects::<Pod>().all().len();
-    world.until("the Pod is there", |manager| pods(manager) == 1).await;
+    fixture.until("the Pod is there", |manager| pods(manager) == 1).await;
     if let Some(event) = delivery {
-        world.requests.plan_delivery(event, Delivery::Dropped);
-        world.restart().await;
-        world.until("the caches are complete", |manager| pods(manager) == 1).await;
+        fixture.requests.plan_delivery(event, Delivery::Dropped);
+        fixture.restart().await;
+        fixture.until("the caches are complete", |manager| pods(manager) == 1).await;
     }
     match owner["kind"].as_str() {
-        Some("Deployment") => world.delete::<Deployment>("manager").await,
-        _ => world.delete::<ReplicaSet>("manager").await,
+        Some("Deployment") => fixture.delete::<Deployment>("manager").await,
+        _ => fixture.delete::<ReplicaSet>("manager").await,
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
-    world.requests.trace().into_iter().filter(|write| write.starts_with("POST")).collect()
+    fixture.requests.trace().into_iter().filter(|write| write.starts_with("POST")).collect()
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use engine::Manager;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 fn start(manager: &Manager) {
     workloads::PROVIDERS.iter().for_each(|provider| provider.start(manager, &()));
@@ -27,24 +27,24 @@ fn scheduled(manager: &Manager, name: &str) -> Option<(String, String, String)> 
 
 #[tokio::test(start_paused = true)]
 async fn a_pod_that_nothing_runs_says_why() {
-    let world = World::new(&[], start).await;
-    world.create(pod("alone", &json!({}))).await;
-    world.until("it says so", |manager| scheduled(manager, "alone").is_some()).await;
-    let (status, reason, message) = scheduled(&world.manager, "alone").unwrap_or_default();
+    let fixture = Fixture::new(&[], start).await;
+    fixture.create(pod("alone", &json!({}))).await;
+    fixture.until("it says so", |manager| scheduled(manager, "alone").is_some()).await;
+    let (status, reason, message) = scheduled(&fixture.manager, "alone").unwrap_or_default();
     assert_eq!((status.as_str(), reason.as_str()), ("False", "Unschedulable"));
     assert!(message.contains("cluster.x-k8s.io/provider") && message.contains("default"), "{message}");
 
-    world.create(pod("gated", &json!({"schedulingGates": [{"name": "example.com/gate"}]}))).await;
-    world.create(pod("bound", &json!({"nodeName": "somewhere"}))).await;
+    fixture.create(pod("gated", &json!({"schedulingGates": [{"name": "example.com/gate"}]}))).await;
+    fixture.create(pod("bound", &json!({"nodeName": "somewhere"}))).await;
     let labels = json!({"labels": {"cluster.x-k8s.io/provider": "infrastructure-test"}});
-    world.create(pod("last", &json!({}))).await;
-    world.until("the last one says so", |manager| scheduled(manager, "last").is_some()).await;
-    let gated = scheduled(&world.manager, "gated").unwrap_or_default();
+    fixture.create(pod("last", &json!({}))).await;
+    fixture.until("the last one says so", |manager| scheduled(manager, "last").is_some()).await;
+    let gated = scheduled(&fixture.manager, "gated").unwrap_or_default();
     assert_eq!(gated.1, "SchedulingGated", "what somebody else has said stays");
-    assert_eq!(scheduled(&world.manager, "bound"), None, "it waits for its Node");
+    assert_eq!(scheduled(&fixture.manager, "bound"), None, "it waits for its Node");
 
-    world.patch::<Namespace>("default", json!({"metadata": labels})).await;
-    world.create(pod("provider", &json!({}))).await;
+    fixture.patch::<Namespace>("default", json!({"metadata": labels})).await;
+    fixture.create(pod("provider", &json!({}))).await;
     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
-    assert_eq!(scheduled(&world.manager, "provider"), None, "the kubelet of this machine runs it");
+    assert_eq!(scheduled(&fixture.manager, "provider"), None, "the kubelet of this machine runs it");
 }

@@ -29,7 +29,7 @@ const DEADLINE: Duration = Duration::from_secs(600);
 pub type Start = Box<dyn Fn(&Manager) + Send + Sync>;
 
 /// An API server with custom kinds, and the current life of the controllers.
-pub struct World {
+pub struct Fixture {
     /// The manager of the current life.
     pub manager: Manager,
     /// The writes of all lives.
@@ -40,7 +40,7 @@ pub struct World {
     clock: Clock,
 }
 
-impl World {
+impl Fixture {
     /// Creates a server with the kinds of these API groups, and starts the controllers with `start`.
     pub async fn new(groups: &[&str], start: impl Fn(&Manager) + Send + Sync + 'static) -> Self {
         let epoch = machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap();
@@ -51,14 +51,14 @@ impl World {
         let server = Server::builder(registry, clock.clone()).build();
         let requests = Requests::default();
         let manager = manager(&server, &clock, &requests);
-        let world = Self { manager, requests, start: Box::new(start), server, clock };
+        let fixture = Self { manager, requests, start: Box::new(start), server, clock };
         for definition in schemas::crds().unwrap() {
             if groups.contains(&definition["spec"]["group"].as_str().unwrap()) {
-                world.create(definition).await;
+                fixture.create(definition).await;
             }
         }
-        (world.start)(&world.manager);
-        world
+        (fixture.start)(&fixture.manager);
+        fixture
     }
 
     /// Ends the controllers and starts them again.
@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    /// Like [`World::until`]; each planned kill ends the controllers, and they start again.
+    /// Like [`Fixture::until`]; each planned kill ends the controllers, and they start again.
     pub async fn until_with_kills(&mut self, what: &str, done: impl Fn(&Manager) -> bool) {
         let requests = self.requests.clone();
         let was_killed = tokio::select! {

@@ -16,7 +16,7 @@ use store::Watcher;
 use test_plane::requests::{Kill, Requests};
 
 use crate::invariants::Invariants;
-use crate::world::{Life, World};
+use crate::simulation::{Life, Simulation};
 
 const EXAMPLE: &str = include_str!("../../../examples/self-healing.yaml");
 /// Limit for a state that must be reached, in simulated time.
@@ -46,9 +46,9 @@ pub struct Report {
 /// # Errors
 /// An invariant is violated, or the cluster does not recover. The error contains the seed.
 pub fn run(seed: u64, kill: Option<Kill>) -> Result<Report> {
-    let mut world = World::new(seed);
+    let mut simulation = Simulation::new(seed);
     if let Some(kill) = kill {
-        world.requests.plan(kill);
+        simulation.requests.plan(kill);
     }
     let random = Random::seeded(seed.wrapping_mul(7_919));
     let control_planes = if random.number().is_multiple_of(2) { 3 } else { 5 };
@@ -63,13 +63,17 @@ pub fn run(seed: u64, kill: Option<Kill>) -> Result<Report> {
         report: Report { writes: 0, broken: 0, replaced: 0 },
     };
     while progress.round < ROUNDS {
-        let lived = world.live(async |life, requests| progress.go_on(life, requests).await);
+        let lived = simulation.live(async |life, requests| progress.go_on(life, requests).await);
         if let Err(error) = lived {
             bail!("seed {seed}, {kill:?}, round {} ({:?}): {error:#}", progress.round, progress.stage);
         }
-        ensure!(world.lives() < 3, "seed {seed}, {kill:?}: the process was started {} times", world.lives());
+        ensure!(
+            simulation.lives() < 3,
+            "seed {seed}, {kill:?}: the process was started {} times",
+            simulation.lives()
+        );
     }
-    Ok(Report { writes: world.requests.writes(), ..progress.report })
+    Ok(Report { writes: simulation.requests.writes(), ..progress.report })
 }
 
 /// Where a round stands. A later life continues there.

@@ -1,7 +1,7 @@
 //! Runs the server with controllers and simulated infrastructure in one thread with a paused clock and fault
 //! injection. Each run is reproducible from its seed.
 //!
-//! A [`world::World`] has the content of the disk and outlives processes. Each life of the process is a
+//! A [`simulation::Simulation`] has the content of the disk and outlives processes. Each life of the process is a
 //! separate runtime, and a kill drops this runtime. The user's actions are in [`scenario`], and the
 //! conditions that hold after every change are in [`invariants`].
 
@@ -15,4 +15,4 @@ pub mod network;
 pub mod parallel;
 pub mod run;
 pub mod scenario;
-pub mod world;
+pub mod simulation;

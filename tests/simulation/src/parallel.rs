@@ -1,4 +1,4 @@
-//! Runs worlds in parallel, each in its own thread.
+//! Runs simulations in parallel, each in its own thread.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

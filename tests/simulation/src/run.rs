@@ -1,4 +1,4 @@
-//! Runs a scenario in a world with as many lives of the process as necessary.
+//! Runs a scenario in a simulation with as many lives of the process as necessary.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use store::Watcher;
 use crate::invariants::Invariants;
 use crate::manifests::{at_rest, cluster};
 use crate::scenario::{Step, missing};
-use crate::world::{Life, World};
+use crate::simulation::{Life, Simulation};
 use test_plane::requests::{Kill, Requests};
 
 /// Time limit of a step, in simulated time.
@@ -40,27 +40,27 @@ pub struct Report {
 /// # Errors
 /// An invariant is violated, or a step is not completed. The error contains the seed.
 pub fn run(seed: u64, steps: &[Step], kill: Option<Kill>) -> Result<Report> {
-    let mut world = World::new(seed);
+    let mut simulation = Simulation::new(seed);
     if let Some(kill) = kill {
-        world.requests.plan(kill);
+        simulation.requests.plan(kill);
     }
-    let began = world.now();
+    let began = simulation.now();
     let mut progress = Progress { steps, done: 0, invariants: Invariants::default(), rests: Vec::new() };
     while progress.done < steps.len() {
-        world.live(async |life, requests| progress.go_on(life, requests).await)?;
+        simulation.live(async |life, requests| progress.go_on(life, requests).await)?;
         if let Some(first) = progress.invariants.violations().first() {
             bail!("seed {seed}, {kill:?}: {first}");
         }
-        if world.lives() > 3 + kill.map_or(0, |_| 1) {
-            bail!("seed {seed}, {kill:?}: the process was started {} times", world.lives());
+        if simulation.lives() > 3 + kill.map_or(0, |_| 1) {
+            bail!("seed {seed}, {kill:?}: the process was started {} times", simulation.lives());
         }
     }
     Ok(Report {
-        writes: world.requests.writes(),
+        writes: simulation.requests.writes(),
         changes: progress.invariants.changes(),
-        lives: world.lives(),
-        seconds: (world.now() - began).num_seconds(),
-        trace: world.requests.trace(),
+        lives: simulation.lives(),
+        seconds: (simulation.now() - began).num_seconds(),
+        trace: simulation.requests.trace(),
         rests: progress.rests,
     })
 }

@@ -15,7 +15,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use serde_json::{Value, json};
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const LIMIT: Duration = Duration::from_secs(1800);
 /// Longer than any retry of a drain.
@@ -118,5 +118,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn a_drain_waits_until_the_budget_allows_it() {
-    World::new(19).live(async |life, _| live(life).await).expect("seed 19");
+    Simulation::new(19).live(async |life, _| live(life).await).expect("seed 19");
 }

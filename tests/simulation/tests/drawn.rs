@@ -1,4 +1,4 @@
-//! Worlds whose clusters, users and failures are drawn from seeds, and the seeds that once found a bug.
+//! Simulations whose clusters, users and failures are drawn from seeds, and the seeds that once found a bug.
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -9,7 +9,7 @@ use simulation::drawn::run;
 use simulation::parallel;
 
 use crate::seeds::number;
-use crate::worlds::assert_same;
+use crate::single_failures::assert_same;
 
 /// The number of seeds. `cargo xtask simulate --seeds N` tries N.
 const SEEDS: u64 = 8;
@@ -26,7 +26,7 @@ fn whatever_happens_clusters_become_as_wanted() {
 }
 
 #[test]
-fn a_seed_reproduces_its_world() {
+fn a_seed_reproduces_its_simulation() {
     let (first, second) = (run(5).expect("seed 5"), run(5).expect("seed 5 again"));
     assert_same(&first.trace, &second.trace);
     assert_eq!(first, second);
@@ -37,6 +37,6 @@ fn a_seed_reproduces_its_world() {
 #[test]
 fn seeds_that_found_a_bug_pass() {
     for seed in [1182, 1799] {
-        run(seed).expect("the world of a seed that found a bug");
+        run(seed).expect("the simulation of a seed that found a bug");
     }
 }

@@ -14,7 +14,7 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::{Value, json};
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
@@ -89,5 +89,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn machines_fail_by_annotation_and_heal() {
-    World::new(11).live(async |life, _| live(life).await).expect("seed 11");
+    Simulation::new(11).live(async |life, _| live(life).await).expect("seed 11");
 }

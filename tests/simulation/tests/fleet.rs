@@ -18,7 +18,7 @@ use k8s_openapi::api::core::v1::{Namespace, Secret};
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use simulation::fleet::{Faults, Machines, NAMESPACE, mac, name, objects, serve};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 /// Simulated time limit.
 const DEADLINE: Duration = Duration::from_secs(24 * 3600);
@@ -29,14 +29,14 @@ fn number(variable: &str, default: usize) -> usize {
 
 /// Runs one life of the server until `done` returns true or `limit` has passed. Returns whether it was done.
 fn live(
-    world: &mut World,
+    simulation: &mut Simulation,
     machines: &Machines,
     count: usize,
     limit: Duration,
     prepare: impl AsyncFnOnce(&Life) -> Result<()>,
     done: impl Fn(&[Arc<BareMetalHost>]) -> bool,
 ) -> Result<bool> {
-    world.live(async |life, _| {
+    simulation.live(async |life, _| {
         metal::start(&life.manager, Arc::new(machines.clone()));
         let hosts: Objects<BareMetalHost> = life.manager.objects();
         hosts.wait_until_synced().await;
@@ -82,18 +82,18 @@ fn show_unsettled(life: &Life, machines: &Machines) {
 
 /// Runs lives of the server, each killed after `life`, until `done` returns true.
 fn until(
-    world: &mut World,
+    simulation: &mut Simulation,
     machines: &Machines,
     (count, life): (usize, Duration),
     prepare: impl AsyncFnOnce(&Life) -> Result<()>,
     done: impl Fn(&[Arc<BareMetalHost>]) -> bool,
 ) -> Result<()> {
-    let end = world.now() + chrono::Duration::from_std(DEADLINE)?;
-    if live(world, machines, count, life, prepare, &done)? {
+    let end = simulation.now() + chrono::Duration::from_std(DEADLINE)?;
+    if live(simulation, machines, count, life, prepare, &done)? {
         return Ok(());
     }
-    while world.now() < end {
-        if live(world, machines, count, life, async |_| Ok(()), &done)? {
+    while simulation.now() < end {
+        if live(simulation, machines, count, life, async |_| Ok(()), &done)? {
             return Ok(());
         }
     }
@@ -155,10 +155,10 @@ async fn create(life: &Life, count: usize) -> Result<()> {
 
 fn run(seed: u64, count: usize, life: Duration) -> Result<()> {
     let machines = Machines::new(seed, Faults { bmc: 50, hang: 25, instruction: 25 });
-    let mut world = World::bare(seed);
-    let begun = world.now();
+    let mut simulation = Simulation::bare(seed);
+    let begun = simulation.now();
     until(
-        &mut world,
+        &mut simulation,
         &machines,
         (count, life),
         async |life| create(life, count).await,
@@ -166,8 +166,8 @@ fn run(seed: u64, count: usize, life: Duration) -> Result<()> {
     )?;
     println!(
         "seed {seed}: {count} hosts provisioned after {} of simulated time, {} lives",
-        world.now() - begun,
-        world.lives()
+        simulation.now() - begun,
+        simulation.lives()
     );
     for host in 0..count {
         let (is_on, disk, agent) =
@@ -183,13 +183,17 @@ fn run(seed: u64, count: usize, life: Duration) -> Result<()> {
 
     // Every third host gets another image, every fifth host is deleted, and the others are unchanged.
     until(
-        &mut world,
+        &mut simulation,
         &machines,
         (count, life),
         async |life| change(life, count).await,
         Arrivals::of(|host| !host.is_multiple_of(5), count).done(),
     )?;
-    println!("seed {seed}: changed after {} of simulated time, {} lives", world.now() - begun, world.lives());
+    println!(
+        "seed {seed}: changed after {} of simulated time, {} lives",
+        simulation.now() - begun,
+        simulation.lives()
+    );
     let mut uncleaned = 0;
     for (host, written) in written.into_iter().enumerate() {
         let now = machines.with(&mac(host), |machine| machine.clone());

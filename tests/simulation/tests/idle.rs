@@ -14,7 +14,7 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Certificates are valid for a year, and are to be replaced this many days before they expire.
@@ -111,5 +111,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn certificates_of_an_idle_cluster_are_replaced_in_time() {
-    World::new(17).live(async |life, _| live(life).await).expect("seed 17");
+    Simulation::new(17).live(async |life, _| live(life).await).expect("seed 17");
 }

@@ -12,7 +12,7 @@ use machinery::random::Random;
 use netboot_tests::redfish::{Behaviour, InMemory, Service, Wire};
 use schemas::metal3::BareMetalHost;
 use serde_json::json;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const NAMESPACE: &str = "metal";
 const HOSTS: usize = 50;
@@ -73,7 +73,7 @@ async fn until_known(life: &Life, count: usize) {
 /// BMCs have only few sessions, and refuse further ones, of people too.
 #[test]
 fn a_bmc_keeps_no_session_that_nobody_uses() {
-    World::bare(1)
+    Simulation::bare(1)
         .live(async |life, _| {
             let services = hosts(life, 1, Behaviour { sessions_only: true, ..Behaviour::default() }).await?;
             let service = &services[0];
@@ -95,7 +95,7 @@ fn a_bmc_keeps_no_session_that_nobody_uses() {
 
 #[test]
 fn idle_hosts_cost_their_bmcs_few_requests() {
-    World::bare(1)
+    Simulation::bare(1)
         .live(async |life, _| {
             let services = hosts(life, HOSTS, Behaviour::default()).await?;
             until_known(life, HOSTS).await;

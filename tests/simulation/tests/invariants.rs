@@ -8,7 +8,7 @@ use store::{Key, Operation, Revision, Store};
 const PLANE: &str = "/registry/controlplane.cluster.x-k8s.io/kubeadmcontrolplanes/default/cp";
 const CLUSTER: &str = "/registry/cluster.x-k8s.io/clusters/default/c";
 
-/// A world with one cluster, whose time the test sets, and the number of its violations that were read.
+/// A simulation with one cluster, whose time the test sets, and the number of its violations that were read.
 struct Observed(Invariants, DateTime<Utc>, usize);
 
 impl Observed {

@@ -13,7 +13,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use serde_json::json;
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const LIMIT: Duration = Duration::from_secs(1800);
 /// The limit of a label's value and of a Namespace's name.
@@ -105,5 +105,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn a_cluster_of_long_names_is_created_upgraded_and_deleted() {
-    World::new(23).live(async |life, _| live(life).await).expect("seed 23");
+    Simulation::new(23).live(async |life, _| live(life).await).expect("seed 23");
 }

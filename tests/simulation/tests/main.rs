@@ -29,5 +29,5 @@ mod seeds;
 mod shrink;
 mod silent;
 mod simulation;
+mod single_failures;
 mod topology;
-mod worlds;

@@ -21,7 +21,7 @@ use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 use simulation::fleet::{Faults, Guests, Machines, NAMESPACE, cluster, free_host, mac, serve};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 /// Simulated time limit of each step.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(48 * 3600);
@@ -85,17 +85,17 @@ impl Site {
     /// Runs lives of the server, each killed after `life`, until `done` returns true.
     pub(crate) fn until(
         &self,
-        world: &mut World,
+        simulation: &mut Simulation,
         what: &str,
         prepare: impl AsyncFnOnce(&Life) -> Result<()>,
         done: impl Fn(&Manager) -> bool,
     ) -> Result<()> {
-        let end = world.now() + chrono::Duration::from_std(DEADLINE)?;
+        let end = simulation.now() + chrono::Duration::from_std(DEADLINE)?;
         let mut prepare = Some(prepare);
-        while world.now() < end {
-            let limit = self.life.min((end - world.now()).to_std()?);
-            let is_last = world.now() + chrono::Duration::from_std(limit)? >= end;
-            let is_done = world.live(async |life, _| {
+        while simulation.now() < end {
+            let limit = self.life.min((end - simulation.now()).to_std()?);
+            let is_last = simulation.now() + chrono::Duration::from_std(limit)? >= end;
+            let is_done = simulation.live(async |life, _| {
                 self.start(life).await;
                 if let Some(prepare) = prepare.take() {
                     prepare(life).await?;
@@ -121,7 +121,7 @@ impl Site {
             let wrong = self.witness.lock().wrong.join("\n");
             ensure!(wrong.is_empty(), "{wrong}");
             if is_done {
-                println!("{what}: {}, {} lives", world.now(), world.lives());
+                println!("{what}: {}, {} lives", simulation.now(), simulation.lives());
                 return Ok(());
             }
         }
@@ -233,7 +233,7 @@ fn size(number: usize) -> (usize, usize) {
 fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults) -> Result<()> {
     let witness = Arc::<Mutex<Witness>>::default();
     let site = Site { machines: Machines::new(seed, faults), hosts, life, witness };
-    let mut world = World::new(seed);
+    let mut simulation = Simulation::new(seed);
     let total: usize = (0..clusters).map(|number| size(number).0 + size(number).1).sum();
     let prepare = async |life: &Life| {
         prepare_hosts(life, hosts).await?;
@@ -244,7 +244,7 @@ fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults)
         }
         Ok(())
     };
-    site.until(&mut world, "available", prepare, |manager| are_available(manager, clusters, total))?;
+    site.until(&mut simulation, "available", prepare, |manager| are_available(manager, clusters, total))?;
     let written: Vec<usize> =
         (0..hosts).map(|host| site.machines.with(&mac(host), |machine| machine.written)).collect();
 
@@ -271,7 +271,7 @@ fn run(seed: u64, hosts: usize, clusters: usize, life: Duration, faults: Faults)
     };
     let left: usize =
         (0..clusters).filter(|number| number % 2 == 1).map(|number| size(number).0 + size(number).1).sum();
-    site.until(&mut world, "deleted", delete, |manager| {
+    site.until(&mut simulation, "deleted", delete, |manager| {
         manager.objects::<Cluster>().all().len() == clusters / 2
             && manager.objects::<Metal3Machine>().all().len() == left
             && used(manager) == *kept.lock()
@@ -295,12 +295,12 @@ fn upgrade(seed: u64, life: Duration, faults: Faults) -> Result<()> {
     const HOSTS: usize = 4;
     let witness = Arc::<Mutex<Witness>>::default();
     let site = Site { machines: Machines::new(seed, faults), hosts: HOSTS, life, witness };
-    let mut world = World::new(seed);
+    let mut simulation = Simulation::new(seed);
     let prepare = async |life: &Life| {
         prepare_hosts(life, HOSTS).await?;
         create(life, cluster(0, 1, 2, (ADDRESS, FIRST_PORT))).await
     };
-    site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 3))?;
+    site.until(&mut simulation, "available", prepare, |manager| are_available(manager, 1, 3))?;
     let change = async |life: &Life| {
         let control_planes: Objects<KubeadmControlPlane> = life.manager.objects();
         let deployments: Objects<MachineDeployment> = life.manager.objects();
@@ -313,7 +313,7 @@ fn upgrade(seed: u64, life: Duration, faults: Faults) -> Result<()> {
         deployments.merge(&workers, None, version).await?;
         Ok(())
     };
-    site.until(&mut world, "upgraded", change, |manager| {
+    site.until(&mut simulation, "upgraded", change, |manager| {
         let all = manager.objects::<Machine>().all();
         let is_new = |machine: &Arc<Machine>| machine.spec.version.as_deref() == Some(NEXT);
         are_available(manager, 1, 3) && all.iter().all(is_new) && used(manager).len() == 3

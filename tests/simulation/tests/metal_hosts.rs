@@ -14,7 +14,7 @@ use schemas::netboot::Agent;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use simulation::fleet::{Faults, Machines};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const NAMESPACE: &str = "metal";
 const MAC: &str = "52:54:00:00:00:01";
@@ -71,7 +71,7 @@ fn key(name: &str) -> NamespacedName {
 }
 
 fn live(run: impl AsyncFnOnce(&Life) -> Result<()>) {
-    World::bare(1)
+    Simulation::bare(1)
         .live(async |life, _| {
             let machines = Machines::new(1, Faults { bmc: 0, hang: 0, instruction: 0 });
             metal::start(&life.manager, Arc::new(machines));

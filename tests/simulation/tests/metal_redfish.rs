@@ -17,7 +17,7 @@ use schemas::metal3::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const NAMESPACE: &str = "metal";
 /// Limit in simulated time.
@@ -136,7 +136,7 @@ fn is(conditions: &[Condition], name: &str, status: &str) -> bool {
 }
 
 fn live(behaviour: Behaviour, run: impl AsyncFnOnce(&Rig<'_>) -> Result<()>) {
-    World::bare(1)
+    Simulation::bare(1)
         .live(async |life, _| {
             let rig = Rig::new(life, behaviour).await?;
             run(&rig).await

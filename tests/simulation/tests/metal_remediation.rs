@@ -12,7 +12,7 @@ use schemas::infrastructure::Metal3Remediation;
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
 use simulation::fleet::{Faults, Machines, NAMESPACE, cluster, mac};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use crate::metal_clusters::{ADDRESS, DEADLINE, FIRST_PORT, Site, are_available, create, prepare_hosts};
 
@@ -86,12 +86,12 @@ async fn annotate(life: &Life, annotations: Value) -> Result<()> {
 fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
     let machines = Machines::new(1, Faults { bmc: 0, hang: 0, instruction: 0 });
     let site = Site { machines, hosts: HOSTS, life: DEADLINE, witness: Default::default() };
-    let mut world = World::new(1);
+    let mut simulation = Simulation::new(1);
     let prepare = async |life: &Life| {
         prepare_hosts(life, HOSTS).await?;
         create(life, cluster(0, 1, 1, (ADDRESS, FIRST_PORT))).await
     };
-    site.until(&mut world, "available", prepare, |manager| are_available(manager, 1, 2))?;
+    site.until(&mut simulation, "available", prepare, |manager| are_available(manager, 1, 2))?;
     let seen = std::cell::RefCell::new((String::new(), 0));
     let begin = async |life: &Life| {
         life.manager.objects::<BareMetalHost>().wait_until_synced().await;
@@ -101,7 +101,7 @@ fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
         *seen.borrow_mut() = (host, starts);
         remediate(life).await
     };
-    site.until(&mut world, "given up", begin, is_given_up)?;
+    site.until(&mut simulation, "given up", begin, is_given_up)?;
     let (sick, before) = seen.into_inner();
     let host = site.machines.with(&mac(number_of(&sick)), |machine| machine.clone());
     ensure!(host.starts - before == REBOOTS, "{sick} was switched on {} times", host.starts - before);
@@ -119,7 +119,7 @@ fn a_sick_machine_is_rebooted_and_then_replaced() -> Result<()> {
             && annotation(old.as_ref(), UNHEALTHY).is_some()
             && remediations.is_empty()
     };
-    site.until(&mut world, "replaced", release, is_replaced)?;
+    site.until(&mut simulation, "replaced", release, is_replaced)?;
     let host = site.machines.with(&mac(number_of(&sick)), |machine| machine.clone());
     ensure!(host.disk.is_none(), "the host that was given up is cleaned");
     Ok(())

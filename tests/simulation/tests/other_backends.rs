@@ -14,7 +14,7 @@ use schemas::HasConditions;
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 /// Longer than any delay of a retry.
 const LONG: Duration = Duration::from_secs(600);
@@ -133,17 +133,17 @@ async fn the_provider_has_the_kinds_while_it_is_installed(life: &Life) -> Result
 
 #[test]
 fn a_provider_that_is_installed_has_the_simulated_kinds_too() {
-    World::new(41)
+    Simulation::new(41)
         .live(async |life, _| the_provider_has_the_kinds_while_it_is_installed(life).await)
         .expect("seed 41");
 }
 
 #[test]
 fn a_cluster_with_another_backend_is_left_alone_and_says_so() {
-    World::new(31).live(async |life, _| a_cluster_of_docker(life).await).expect("seed 31");
+    Simulation::new(31).live(async |life, _| a_cluster_of_docker(life).await).expect("seed 31");
 }
 
 #[test]
 fn machines_with_another_backend_are_left_alone_and_say_so() {
-    World::new(37).live(async |life, _| machines_of_docker(life).await).expect("seed 37");
+    Simulation::new(37).live(async |life, _| machines_of_docker(life).await).expect("seed 37");
 }

@@ -15,7 +15,7 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const EXAMPLE: &str = include_str!("../../../examples/machine-pool.yaml");
 const POOL: &str = "pooled-workers";
@@ -127,5 +127,5 @@ fn left(life: &Life) -> Vec<String> {
 
 #[test]
 fn a_pool_comes_up_is_scaled_and_upgraded_and_goes_with_its_cluster() {
-    World::new(5).live(async |life, _| live(life).await).expect("seed 5");
+    Simulation::new(5).live(async |life, _| live(life).await).expect("seed 5");
 }

@@ -12,7 +12,7 @@ use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
 use simulation::manifests::{Shape, cluster};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const LIMIT: Duration = Duration::from_secs(3600);
 
@@ -79,5 +79,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn a_machine_stays_while_its_member_makes_the_quorum() {
-    World::new(3).live(async |life, _| live(life).await).expect("seed 3");
+    Simulation::new(3).live(async |life, _| live(life).await).expect("seed 3");
 }

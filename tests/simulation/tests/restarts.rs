@@ -20,7 +20,7 @@ use schemas::infrastructure::DevCluster;
 use serde_json::{Value, json};
 use simulation::drawn::manifests::cluster;
 use simulation::drawn::script::ClusterShape;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use crate::seeds::number;
 
@@ -114,11 +114,11 @@ async fn all_answer(life: &Life) -> Result<()> {
 
 #[test]
 fn after_each_restart_all_clusters_answer_whatever_is_late() {
-    let mut world = World::new(19);
-    world.live(async |life, _| create(life).await).expect("seed 19");
+    let mut simulation = Simulation::new(19);
+    simulation.live(async |life, _| create(life).await).expect("seed 19");
     for restart in 1..=restarts() {
-        world.requests.slow_down(DELAY, restart);
-        world
+        simulation.requests.slow_down(DELAY, restart);
+        simulation
             .live(async |life, _| all_answer(life).await)
             .unwrap_or_else(|error| panic!("restart {restart}: {error:#}"));
     }
@@ -149,22 +149,22 @@ async fn is_paused(life: &Life) -> Result<()> {
 /// A pause stops the controllers, and not what they made.
 #[test]
 fn a_paused_cluster_answers_after_a_restart_and_when_it_goes_on() {
-    let mut world = World::new(23);
-    let paused = world.live(async |life, _| {
+    let mut simulation = Simulation::new(23);
+    let paused = simulation.live(async |life, _| {
         create(life).await?;
         set_paused(life, json!(true)).await?;
         is_paused(life).await
     });
     paused.expect("a paused cluster");
-    world.requests.slow_down(DELAY, 1);
-    let resumed = world.live(async |life, _| {
+    simulation.requests.slow_down(DELAY, 1);
+    let resumed = simulation.live(async |life, _| {
         all_answer(life).await.context("while it is paused")?;
         set_paused(life, Value::Null).await?;
         life.clock.sleep(Duration::from_secs(60)).await;
         all_answer(life).await.context("when it is resumed")
     });
     resumed.expect("seed 23");
-    world.live(async |life, _| all_answer(life).await).expect("another restart");
+    simulation.live(async |life, _| all_answer(life).await).expect("another restart");
 }
 
 /// Returns reason and message of the condition `Ready` of a DevCluster.
@@ -188,9 +188,9 @@ async fn until_ready_says(life: &Life, number: u64, reason: &str) -> Result<Stri
 /// The authority of etcd is missing at a start, and comes back later.
 #[test]
 fn an_endpoint_without_a_server_says_what_it_waits_for_and_is_made_good() {
-    let mut world = World::new(41);
+    let mut simulation = Simulation::new(41);
     let mut lost = None;
-    let taken = world.live(async |life, _| {
+    let taken = simulation.live(async |life, _| {
         create(life).await?;
         anyhow::ensure!(ready(life, 0).0.is_empty(), "nothing is wrong: {:?}", ready(life, 0));
         let secrets = Api::<Secret>::namespaced(life.plane.client("user"), "default");
@@ -199,7 +199,7 @@ fn an_endpoint_without_a_server_says_what_it_waits_for_and_is_made_good() {
         Ok(())
     });
     taken.expect("clusters");
-    let outcome = world.live(async |life, _| {
+    let outcome = simulation.live(async |life, _| {
         let message = until_ready_says(life, 0, "APIServerNotServing").await?;
         anyhow::ensure!(message.contains("c0-control-plane-"), "it names the machine: {message}");
         anyhow::ensure!(ask(life, 0).await.is_err() && ask(life, 1).await.is_ok(), "the other one answers");
@@ -254,11 +254,11 @@ async fn come_to_rest(life: &Life) -> Result<()> {
 
 #[test]
 fn on_a_busy_machine_no_cluster_is_dead_when_all_controllers_are_at_rest() {
-    let mut world = World::in_real_time(29);
-    world.live(async |life, _| create(life).await).expect("clusters");
+    let mut simulation = Simulation::in_real_time(29);
+    simulation.live(async |life, _| create(life).await).expect("clusters");
     let _busy = Busy::start();
     for restart in 1..=restarts() {
-        let outcome = world.live(async |life, _| {
+        let outcome = simulation.live(async |life, _| {
             come_to_rest(life).await?;
             let dead = dead(life).await;
             if dead.is_empty() { Ok(()) } else { bail!("dead clusters: {}", dead.join("; ")) }

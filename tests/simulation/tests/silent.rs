@@ -13,7 +13,7 @@ use schemas::infrastructure::DevCluster;
 use serde_json::json;
 use simulation::drawn::manifests::cluster;
 use simulation::drawn::script::ClusterShape;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 /// Number of clusters that do not answer.
 const SILENT: usize = 10;
@@ -95,5 +95,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn ten_silent_clusters_stop_nobody() {
-    World::new(13).live(async |life, _| live(life).await).expect("seed 13");
+    Simulation::new(13).live(async |life, _| live(life).await).expect("seed 13");
 }

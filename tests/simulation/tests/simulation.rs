@@ -7,7 +7,7 @@ use simulation::scenario::{SHORT_LIFE, TWO_AT_ONCE, WHOLE_LIFE};
 use test_plane::requests::{Kill, Moment};
 
 use crate::seeds::number;
-use crate::worlds::assert_same;
+use crate::single_failures::assert_same;
 
 /// The number of seeds of a short life. `cargo xtask simulate --thorough` tries 80.
 const SEEDS: u64 = 16;

@@ -47,7 +47,7 @@ enum Command {
         #[arg(long)]
         all: bool,
     },
-    /// Run the whole plane under a paused clock: worlds of several clusters with users and failures, each from a seed; for every tenth seed a whole life that is
+    /// Run the whole plane under a paused clock: simulations of several clusters with users and failures, each from a seed; for every tenth seed a whole life that is
     /// killed somewhere; and a fleet of 500 bare metal hosts (FLEET_HOSTS says otherwise). Prints the seed that fails.
     Simulate {
         /// How many seeds.
@@ -59,7 +59,7 @@ enum Command {
         /// Also so many clusters on the machines of another fleet, which takes some seconds for each.
         #[arg(long, default_value_t = 0)]
         clusters: u64,
-        /// Also short lives from 80 seeds, and killed at every second write, and worlds in which each single write and event fails.
+        /// Also short lives from 80 seeds, and killed at every second write, and simulations in which each single write and event fails.
         #[arg(long)]
         thorough: bool,
     },
@@ -166,7 +166,7 @@ enum Command {
     },
 }
 
-/// Number of seeds of drawn worlds for each seed of a whole life, which takes longer and is killed.
+/// Number of seeds of drawn simulations for each seed of a whole life, which takes longer and is killed.
 const WORLDS_PER_LIFE: u64 = 10;
 /// Number of hosts for each cluster that `simulate` runs on them, of which some are not needed.
 const HOSTS_PER_CLUSTER: u64 = 12;
@@ -213,7 +213,7 @@ pub fn run() -> anyhow::Result<()> {
                     ("SIMULATE_HEALING", "400"),
                     ("SIMULATE_WORLD_STRIDE", "1"),
                 ]);
-                names.extend(["simulation::", "topology::kills::", "worlds::"]);
+                names.extend(["simulation::", "topology::kills::", "single_failures::"]);
             }
             suite::tests(&workspace_root(), "simulation", &names, &variables)
         }

@@ -10,15 +10,15 @@
 )]
 #![allow(missing_docs, reason = "a test")]
 
+mod fixture;
 mod reference;
-mod world;
 
 use std::cell::Cell;
 
+use fixture::{Fixture, Step};
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use reference::{Change, Expect, LABELS, Selector};
-use world::{Step, World};
 
 const CASES: u32 = 250;
 /// Average number of steps in a case, for a total of 10⁵.
@@ -115,11 +115,11 @@ fn the_registry_does_what_the_model_does() {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(async {
-            let mut world = World::new().await;
+            let mut fixture = Fixture::new().await;
             for step in steps {
-                world.step(step).await;
+                fixture.step(step).await;
             }
-            world.finish().await;
+            fixture.finish().await;
         });
         Ok(())
     });

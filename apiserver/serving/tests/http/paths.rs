@@ -127,7 +127,7 @@ impl Case {
 }
 
 /// Creates two namespaces, one of them the tenant's, with objects of each kind inside and outside of it.
-async fn world() -> Harness {
+async fn fixture() -> Harness {
     let harness = Harness::guarded().await;
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     for (plural, kind, scope) in [("widgets", "Widget", "Namespaced"), ("gizmos", "Gizmo", "Cluster")] {
@@ -200,7 +200,7 @@ async fn read(harness: &Harness, case: &Case) -> (u16, String) {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_read_is_what_was_asked_for() {
-    let mut harness = world().await;
+    let mut harness = fixture().await;
     for (account, user) in accounts() {
         harness.user = user;
         for case in Case::all() {
@@ -228,7 +228,7 @@ async fn what_is_read_is_what_was_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_writes_outside_of_their_namespace() {
-    let mut harness = world().await;
+    let mut harness = fixture().await;
     let outside = [
         format!("{CORE}/namespaces"),
         format!("{CORE}/nodes"),
@@ -287,7 +287,7 @@ async fn snapshot(harness: &mut Harness, paths: &[String]) -> Vec<Value> {
 
 #[tokio::test(start_paused = true)]
 async fn paths_that_are_no_resources_are_compared_as_they_are_served() {
-    let mut harness = world().await;
+    let mut harness = fixture().await;
     let rules = json!([{"nonResourceURLs": ["/healthz/*", "/allowed"], "verbs": ["get"]}]);
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
     let group = "rbac.authorization.k8s.io";
@@ -325,7 +325,7 @@ async fn paths_that_are_no_resources_are_compared_as_they_are_served() {
 
 #[tokio::test(start_paused = true)]
 async fn who_may_read_one_name_selects_no_other() {
-    let mut harness = world().await;
+    let mut harness = fixture().await;
     let group = "rbac.authorization.k8s.io";
     let rbac = format!("/apis/{group}/v1/namespaces/other");
     let rules =

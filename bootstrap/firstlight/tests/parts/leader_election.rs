@@ -80,7 +80,7 @@ impl Service<Request<ClientBody>> for Faulty {
     }
 }
 
-struct World {
+struct Fixture {
     server: Server,
     clock: Clock,
     began: Instant,
@@ -107,7 +107,7 @@ impl Running {
     }
 }
 
-impl World {
+impl Fixture {
     async fn new() -> Self {
         let clock = Clock::simulated(machinery::clock::parse_rfc3339("2026-11-21T00:00:00Z").unwrap());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
@@ -183,25 +183,25 @@ fn status(running: &Running) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn the_second_acts_only_after_the_first_and_at_once_after_its_clean_end() {
-    let world = World::new().await;
-    let first = world.start("first", 1);
-    world.acts("first").await;
-    let second = world.start("second", 2);
-    world.clock.sleep(Duration::from_secs(300)).await;
-    assert_eq!(world.acts_of("second"), None);
-    let held = world.lease().await;
+    let fixture = Fixture::new().await;
+    let first = fixture.start("first", 1);
+    fixture.acts("first").await;
+    let second = fixture.start("second", 2);
+    fixture.clock.sleep(Duration::from_secs(300)).await;
+    assert_eq!(fixture.acts_of("second"), None);
+    let held = fixture.lease().await;
     assert!(held.holder_identity.as_ref().unwrap().starts_with("first_"), "{held:?}");
     assert_eq!((held.lease_duration_seconds, held.lease_transitions), (Some(15), Some(0)));
     assert_eq!(status(&first), "leader_election_master_status{name=\"firstlight-controllers\"} 1");
     assert_eq!(status(&second), "leader_election_master_status{name=\"firstlight-controllers\"} 0");
     assert!(second.manager.is_synced(), "a process that waits is ready");
-    let ended = world.now();
+    let ended = fixture.now();
     assert_eq!(first.end().await, Ok(()));
-    assert_eq!(world.lease().await.holder_identity, None);
-    world.acts("second").await;
-    let ((_, last), (begin, _)) = (world.acts_of("first").unwrap(), world.acts_of("second").unwrap());
+    assert_eq!(fixture.lease().await.holder_identity, None);
+    fixture.acts("second").await;
+    let ((_, last), (begin, _)) = (fixture.acts_of("first").unwrap(), fixture.acts_of("second").unwrap());
     assert!(last <= ended && ended <= begin && begin <= ended + LONGEST_RETRY + BEAT, "{last:?} {begin:?}");
-    let taken = world.lease().await;
+    let taken = fixture.lease().await;
     assert_eq!(taken.lease_transitions, Some(1));
     assert!(taken.acquire_time > held.acquire_time);
     assert_eq!(second.end().await, Ok(()));
@@ -209,15 +209,15 @@ async fn the_second_acts_only_after_the_first_and_at_once_after_its_clean_end() 
 
 #[tokio::test(start_paused = true)]
 async fn the_lease_of_a_killed_process_is_taken_when_it_is_over() {
-    let world = World::new().await;
-    let first = world.start("first", 1);
-    world.acts("first").await;
-    let second = world.start("second", 2);
-    world.clock.sleep(Duration::from_secs(60)).await;
-    let killed = world.now();
+    let fixture = Fixture::new().await;
+    let first = fixture.start("first", 1);
+    fixture.acts("first").await;
+    let second = fixture.start("second", 2);
+    fixture.clock.sleep(Duration::from_secs(60)).await;
+    let killed = fixture.now();
     first.kill().await;
-    world.acts("second").await;
-    let (begin, _) = world.acts_of("second").unwrap();
+    fixture.acts("second").await;
+    let (begin, _) = fixture.acts_of("second").unwrap();
     let lease = Duration::from_secs(15);
     assert!(begin + TIMINGS.retry_period >= killed + lease, "{killed:?} {begin:?}");
     assert!(begin <= killed + lease + 2 * LONGEST_RETRY, "{killed:?} {begin:?}");
@@ -227,19 +227,19 @@ async fn the_lease_of_a_killed_process_is_taken_when_it_is_over() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew_stops_before_another_begins() {
     for fault in [Fault::NotSent, Fault::Unanswered] {
-        let world = World::new().await;
-        let first = world.start("first", 1);
-        world.acts("first").await;
-        let second = world.start("second", 2);
-        world.clock.sleep(Duration::from_secs(60)).await;
-        let began = world.now();
+        let fixture = Fixture::new().await;
+        let first = fixture.start("first", 1);
+        fixture.acts("first").await;
+        let second = fixture.start("second", 2);
+        fixture.clock.sleep(Duration::from_secs(60)).await;
+        let began = fixture.now();
         *first.fault.lock() = fault;
         let lost = first.task.await.unwrap().unwrap_err();
         let expected =
             "leader election lost: Lease default/firstlight-controllers could not be renewed for 10s";
         assert!(lost.to_string().starts_with(expected), "{lost}");
-        world.acts("second").await;
-        let ((_, last), (begin, _)) = (world.acts_of("first").unwrap(), world.acts_of("second").unwrap());
+        fixture.acts("second").await;
+        let ((_, last), (begin, _)) = (fixture.acts_of("first").unwrap(), fixture.acts_of("second").unwrap());
         assert!(last <= began + TIMINGS.renew_deadline, "{fault:?}: {began:?} {last:?}");
         assert!(last < begin, "{fault:?}: {last:?} {begin:?}");
         assert_eq!(second.end().await, Ok(()));
@@ -248,10 +248,10 @@ async fn a_leader_that_cannot_renew_stops_before_another_begins() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_lease_is_taken_stops() {
-    let world = World::new().await;
-    let first = world.start("first", 1);
-    world.acts("first").await;
-    let client = Client::new(world.server.client_service(User::master("test")), "default");
+    let fixture = Fixture::new().await;
+    let first = fixture.start("first", 1);
+    fixture.acts("first").await;
+    let client = Client::new(fixture.server.client_service(User::master("test")), "default");
     let leases = Api::<Lease>::namespaced(client, "default");
     let mut lease = leases.get(LEASE).await.unwrap();
     lease.spec.as_mut().unwrap().holder_identity = Some("administrator".into());
@@ -264,13 +264,13 @@ async fn a_leader_whose_lease_is_taken_stops() {
 
 #[tokio::test(start_paused = true)]
 async fn a_process_that_waits_ends_at_once() {
-    let world = World::new().await;
-    let first = world.start("first", 1);
-    world.acts("first").await;
-    let second = world.start("second", 2);
-    world.clock.sleep(Duration::from_secs(20)).await;
+    let fixture = Fixture::new().await;
+    let first = fixture.start("first", 1);
+    fixture.acts("first").await;
+    let second = fixture.start("second", 2);
+    fixture.clock.sleep(Duration::from_secs(20)).await;
     assert_eq!(second.end().await, Ok(()));
-    assert_eq!(world.acts_of("second"), None);
-    assert!(world.lease().await.holder_identity.unwrap().starts_with("first_"));
+    assert_eq!(fixture.acts_of("second"), None);
+    assert!(fixture.lease().await.holder_identity.unwrap().starts_with("first_"));
     assert_eq!(first.end().await, Ok(()));
 }

@@ -5,37 +5,37 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use system_containers::balancer::Configuration;
 
-use crate::nodes_balancer::world::{Api, World, of};
+use crate::nodes_balancer::fixture::{Api, Fixture, of};
 
 #[tokio::test]
 async fn connections_go_on_over_changes_of_the_configuration() {
     let (one, two) = (Api::new("one").await, Api::new("two").await);
-    let world = World::new(&[&one], 100).await;
-    world.until_healthy(1).await;
-    let (mut first, _) = world.served().await;
-    let status = world.configure(vec![one.server(), two.server()]).await;
+    let fixture = Fixture::new(&[&one], 100).await;
+    fixture.until_healthy(1).await;
+    let (mut first, _) = fixture.served().await;
+    let status = fixture.configure(vec![one.server(), two.server()]).await;
     assert_eq!(of(&status, "one").connections, 1, "what is known of a server stays");
-    world.until_healthy(2).await;
-    let (mut second, name) = world.served().await;
+    fixture.until_healthy(2).await;
+    let (mut second, name) = fixture.served().await;
     assert_eq!(name, "two");
-    world.configure(vec![one.draining(), two.server()]).await;
+    fixture.configure(vec![one.draining(), two.server()]).await;
     assert_eq!(first.ask("still").await.unwrap(), "still");
-    world.configure(vec![two.server()]).await;
+    fixture.configure(vec![two.server()]).await;
     assert_eq!(first.ask("still").await.unwrap(), "still", "its server is not in the configuration any more");
     assert_eq!(second.ask("still").await.unwrap(), "still");
-    assert_eq!(world.status().await.connections, 2);
+    assert_eq!(fixture.status().await.connections, 2);
     for _ in 0..3 {
-        assert_eq!(world.served().await.1, "two");
+        assert_eq!(fixture.served().await.1, "two");
     }
 }
 
 #[tokio::test]
 async fn a_configuration_that_cannot_be_used_leaves_the_last_one() {
     let one = Api::new("one").await;
-    let world = World::new(&[&one], 100).await;
-    world.until_healthy(1).await;
-    let before = world.status().await.configuration;
-    let port = world.port;
+    let fixture = Fixture::new(&[&one], 100).await;
+    fixture.until_healthy(1).await;
+    let before = fixture.status().await.configuration;
+    let port = fixture.port;
     let most = usize::try_from(node_balancer::limits::CONFIGURATION).unwrap();
     for (text, expected) in [
         ("", "EOF while parsing"),
@@ -53,60 +53,60 @@ async fn a_configuration_that_cannot_be_used_leaves_the_last_one() {
         (&" ".repeat(most + 1), "has more than 262144 bytes"),
     ] {
         // As a writer does that knows no better: not at once.
-        fs::write(world.file(), text).unwrap();
-        let status = world.status().await;
+        fs::write(fixture.file(), text).unwrap();
+        let status = fixture.status().await;
         assert_eq!(status.configuration, before);
         assert!(
             status.error.as_ref().is_some_and(|error| error.contains(expected)),
             "{status:?} / {expected}"
         );
-        assert_eq!(world.served().await.1, "one");
+        assert_eq!(fixture.served().await.1, "one");
     }
-    fs::remove_file(world.file()).unwrap();
-    assert!(world.status().await.error.is_some_and(|error| error.contains("No such file")));
-    assert_eq!(world.served().await.1, "one");
-    let status = world.configure(vec![one.server()]).await;
+    fs::remove_file(fixture.file()).unwrap();
+    assert!(fixture.status().await.error.is_some_and(|error| error.contains("No such file")));
+    assert_eq!(fixture.served().await.1, "one");
+    let status = fixture.configure(vec![one.server()]).await;
     assert_eq!(status.error, None);
-    let padded = format!("{}{}", fs::read_to_string(world.file()).unwrap(), " ".repeat(1000));
-    fs::write(world.file(), format!("{padded}{}", " ".repeat(most - padded.len()))).unwrap();
-    assert_eq!(world.status().await.error, None, "as large as it may be");
+    let padded = format!("{}{}", fs::read_to_string(fixture.file()).unwrap(), " ".repeat(1000));
+    fs::write(fixture.file(), format!("{padded}{}", " ".repeat(most - padded.len()))).unwrap();
+    assert_eq!(fixture.status().await.error, None, "as large as it may be");
 }
 
 #[tokio::test]
 async fn a_change_is_seen_without_a_question() {
     let one = Api::new("one").await;
-    let world = World::with(Vec::new(), 100).await;
+    let fixture = Fixture::with(Vec::new(), 100).await;
     node_balancer::write(
-        world.folder.path(),
-        &Configuration { port: world.port, servers: vec![one.server()] },
+        fixture.folder.path(),
+        &Configuration { port: fixture.port, servers: vec![one.server()] },
     )
     .unwrap();
-    assert_eq!(world.served().await.1, "one");
+    assert_eq!(fixture.served().await.1, "one");
 }
 
 #[tokio::test]
 async fn the_port_changes_unless_somebody_has_it() {
     let one = Api::new("one").await;
-    let mut world = World::new(&[&one], 100).await;
-    let (mut before, _) = world.served().await;
-    let first = world.port;
+    let mut fixture = Fixture::new(&[&one], 100).await;
+    let (mut before, _) = fixture.served().await;
+    let first = fixture.port;
     let taken = Configuration { port: one.server().port, servers: Vec::new() };
-    node_balancer::write(world.folder.path(), &taken).unwrap();
-    let status = world.status().await;
+    node_balancer::write(fixture.folder.path(), &taken).unwrap();
+    let status = fixture.status().await;
     assert!(
         status
             .error
             .is_some_and(|error| error.contains(&format!("port: cannot listen on port {}", taken.port)))
     );
-    assert_eq!(world.served().await.1, "one");
+    assert_eq!(fixture.served().await.1, "one");
     let other = Api::stopped("other").await.server().port;
-    world.port = other;
-    world.configure(vec![one.server()]).await;
-    assert_eq!(world.served().await.1, "one");
+    fixture.port = other;
+    fixture.configure(vec![one.server()]).await;
+    assert_eq!(fixture.served().await.1, "one");
     assert_eq!(before.ask("still").await.unwrap(), "still");
-    world.port = first;
-    world.configure(vec![one.server()]).await;
-    assert_eq!(world.served().await.1, "one");
+    fixture.port = first;
+    fixture.configure(vec![one.server()]).await;
+    assert_eq!(fixture.served().await.1, "one");
 }
 
 #[tokio::test]

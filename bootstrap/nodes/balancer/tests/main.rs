@@ -8,6 +8,6 @@
 
 mod configuration;
 mod connections;
+mod fixture;
 mod health;
 mod pure;
-mod world;

@@ -8,12 +8,12 @@ use node_docker::Docker;
 use serde_json::json;
 use system_containers::{Runtime, Spec, State};
 
-use crate::nodes_docker::world::{World, options};
+use crate::nodes_docker::fixture::{Fixture, options};
 
 #[tokio::test]
 async fn a_container_lives() {
-    let world = World::new().await;
-    let docker = &world.docker;
+    let fixture = Fixture::new().await;
+    let docker = &fixture.docker;
     let mut spec = Spec::new("c-1", "kindest/node:v1.36.2");
     spec.labels.insert("role".to_owned(), "worker".to_owned());
     let created = docker.create(&spec).await.unwrap();
@@ -35,9 +35,9 @@ async fn a_container_lives() {
     docker.kill("c-1").await.unwrap();
     docker.start("c-1").await.unwrap();
     docker.stop("c-1", Duration::from_secs(7)).await.unwrap();
-    assert_eq!(world.daemon.last("POST", "/containers/c-1/stop").query["t"], "7");
+    assert_eq!(fixture.daemon.last("POST", "/containers/c-1/stop").query["t"], "7");
     docker.remove("c-1").await.unwrap();
-    let removal = world.daemon.last("DELETE", "/containers/c-1");
+    let removal = fixture.daemon.last("DELETE", "/containers/c-1");
     assert_eq!((removal.query["force"].as_str(), removal.query["v"].as_str()), ("1", "1"));
     assert_eq!(docker.inspect("c-1").await.unwrap(), None);
     docker.remove("c-1").await.unwrap();
@@ -45,43 +45,43 @@ async fn a_container_lives() {
 
 #[tokio::test]
 async fn the_network_comes_with_the_first_container_and_goes_with_the_last() {
-    let world = World::new().await;
-    world.node("c-1").await;
-    world.node("c-2").await;
-    let made = world.daemon.last("POST", "/networks/create").json();
+    let fixture = Fixture::new().await;
+    fixture.node("c-1").await;
+    fixture.node("c-2").await;
+    let made = fixture.daemon.last("POST", "/networks/create").json();
     assert_eq!(made["Name"], "kind");
     let config = &made["IPAM"]["Config"][0];
     assert_eq!(config["Subnet"], "172.18.0.0/16", "the range that the daemon has chosen");
     assert_eq!(config["IPRange"], "172.18.128.0/18", "addresses of others are not those of nodes");
-    world.docker.remove("c-1").await.unwrap();
-    assert!(world.daemon.state.lock().networks.contains_key("kind"));
-    world.docker.remove("c-2").await.unwrap();
-    assert!(world.daemon.state.lock().networks.is_empty());
+    fixture.docker.remove("c-1").await.unwrap();
+    assert!(fixture.daemon.state.lock().networks.contains_key("kind"));
+    fixture.docker.remove("c-2").await.unwrap();
+    assert!(fixture.daemon.state.lock().networks.is_empty());
 }
 
 #[tokio::test]
 async fn the_network_of_others_stays() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let others = json!({"Id": "id-kind", "Labels": {}, "IPAM": {"Config": [
         {"Subnet": "fc00:f853:ccd:e793::/64"}, {"Subnet": "10.90.0.0/24", "Gateway": "10.90.0.1"}]},
         "Containers": {"x": {"IPv4Address": "10.90.0.2/24"}}});
-    world.daemon.state.lock().networks.insert("kind".to_owned(), others);
-    world.node("c-1").await;
-    let found = world.docker.inspect("c-1").await.unwrap().unwrap();
+    fixture.daemon.state.lock().networks.insert("kind".to_owned(), others);
+    fixture.node("c-1").await;
+    let found = fixture.docker.inspect("c-1").await.unwrap().unwrap();
     assert_eq!(found.address, Ipv4Addr::new(10, 90, 0, 3));
     let wanted =
         Spec { address: Some(Ipv4Addr::new(10, 90, 0, 2)), ..Spec::new("c-2", "kindest/node:v1.36.2") };
-    let error = format!("{:#}", world.docker.create(&wanted).await.unwrap_err());
+    let error = format!("{:#}", fixture.docker.create(&wanted).await.unwrap_err());
     assert!(error.contains("c-2") && error.contains("10.90.0.2"), "{error}");
-    world.docker.remove("c-1").await.unwrap();
-    assert!(world.daemon.state.lock().networks.contains_key("kind"));
+    fixture.docker.remove("c-1").await.unwrap();
+    assert!(fixture.daemon.state.lock().networks.contains_key("kind"));
 }
 
 #[tokio::test]
 async fn containers_that_are_created_at_the_same_time_have_different_addresses() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     let create = |number: u32| {
-        let docker = world.docker.clone();
+        let docker = fixture.docker.clone();
         async move {
             docker.create(&Spec::new(&format!("c-{number}"), "kindest/node:v1.36.2")).await.unwrap().address
         }
@@ -93,28 +93,28 @@ async fn containers_that_are_created_at_the_same_time_have_different_addresses()
 
 #[tokio::test]
 async fn an_address_that_is_not_there_is_an_error() {
-    let world = World::new().await;
-    world.node("c-1").await;
+    let fixture = Fixture::new().await;
+    fixture.node("c-1").await;
     let set = |address: &str| {
-        let mut state = world.daemon.state.lock();
+        let mut state = fixture.daemon.state.lock();
         let container = state.containers.get_mut("c-1").unwrap();
         container["NetworkSettings"]["Networks"]["kind"]["IPAddress"] = json!(address);
     };
     for (address, expected) in [("", "no address in the network kind"), ("172.18.0.9", "172.18.0.9")] {
         set(address);
-        let error = format!("{:#}", world.docker.inspect("c-1").await.unwrap_err());
+        let error = format!("{:#}", fixture.docker.inspect("c-1").await.unwrap_err());
         assert!(error.contains("c-1") && error.contains(expected), "{error}");
     }
     set("172.18.0.2");
-    world.docker.inspect("c-1").await.unwrap();
+    fixture.docker.inspect("c-1").await.unwrap();
 }
 
 #[tokio::test]
 async fn containers_of_others_are_seen_and_never_changed() {
-    let world = World::new().await;
-    world.node("c-1").await;
+    let fixture = Fixture::new().await;
+    fixture.node("c-1").await;
     let other = tempfile::tempdir().unwrap();
-    let mut theirs = options(&other, &world.daemon);
+    let mut theirs = options(&other, &fixture.daemon);
     theirs.random = machinery::random::Random::seeded(2);
     let theirs = Docker::open(theirs).await.unwrap();
     let seen = theirs.inspect("c-1").await.unwrap().unwrap();
@@ -134,25 +134,25 @@ async fn containers_of_others_are_seen_and_never_changed() {
         let error = format!("{:#}", refused.unwrap_err());
         assert!(error.contains("has not created"), "{error}");
     }
-    let own = world.docker.inspect("c-1").await.unwrap().unwrap();
+    let own = fixture.docker.inspect("c-1").await.unwrap().unwrap();
     assert_eq!(own.state, State::Running);
     // A directory that moves has its containers.
-    let again = Docker::open(options(&world.folder, &world.daemon)).await.unwrap();
+    let again = Docker::open(options(&fixture.folder, &fixture.daemon)).await.unwrap();
     assert_eq!(again.list(&BTreeMap::new()).await.unwrap(), [own]);
 }
 
 #[tokio::test]
 async fn containers_are_found_by_all_labels() {
-    let world = World::new().await;
+    let fixture = Fixture::new().await;
     for (name, cluster, role) in [("c-2", "c", "worker"), ("c-1", "c", "worker"), ("d-1", "d", "worker")] {
         let mut spec = Spec::new(name, "kindest/node:v1.36.2");
         spec.labels =
             [("cluster", cluster), ("role", role)].map(|(k, v)| (k.to_owned(), v.to_owned())).into();
-        world.docker.create(&spec).await.unwrap();
+        fixture.docker.create(&spec).await.unwrap();
     }
     let names = async |labels: &[(&str, &str)]| -> Vec<String> {
         let labels = labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let found = world.docker.list(&labels).await.unwrap();
+        let found = fixture.docker.list(&labels).await.unwrap();
         found.into_iter().map(|container| container.name).collect()
     };
     assert_eq!(names(&[]).await, ["c-1", "c-2", "d-1"]);
@@ -162,8 +162,8 @@ async fn containers_are_found_by_all_labels() {
 
 #[tokio::test]
 async fn errors_say_what_is_wrong() {
-    let world = World::new().await;
-    let create = async |name: &str, image: &str| match world.docker.create(&Spec::new(name, image)).await {
+    let fixture = Fixture::new().await;
+    let create = async |name: &str, image: &str| match fixture.docker.create(&Spec::new(name, image)).await {
         Ok(_) => String::new(),
         Err(error) => format!("{error:#}"),
     };
@@ -172,26 +172,26 @@ async fn errors_say_what_is_wrong() {
     assert_eq!(create("c-1", "kindest/node:v1.36.2").await, "");
     assert!(create("c-1", "kindest/node:v1.36.2").await.contains("there is a container of this name"));
     assert!(create("C_1", "kindest/node:v1.36.2").await.contains("no name of a container"));
-    let error = format!("{:#}", world.docker.pause("c-1").await.unwrap_err());
+    let error = format!("{:#}", fixture.docker.pause("c-1").await.unwrap_err());
     assert!(error.contains("it is created"), "{error}");
-    let error = format!("{:#}", world.docker.start("c-9").await.unwrap_err());
+    let error = format!("{:#}", fixture.docker.start("c-9").await.unwrap_err());
     assert!(error.contains("c-9") && error.contains("create it first"), "{error}");
     let no_range = "user specified IP address is supported only when connecting to networks with user configured subnets";
-    world.daemon.state.lock().refuse.push((
+    fixture.daemon.state.lock().refuse.push((
         "POST /containers/c-1/start".to_owned(),
         400,
         no_range.to_owned(),
     ));
-    let error = format!("{:#}", world.docker.start("c-1").await.unwrap_err());
+    let error = format!("{:#}", fixture.docker.start("c-1").await.unwrap_err());
     assert!(error.contains("docker network rm kind"), "{error}");
 }
 
 #[tokio::test]
 async fn the_end_of_a_console_is_returned() {
-    let world = World::new().await;
-    world.node("c-1").await;
-    world.daemon.state.lock().console = b"first\r\nReached target Multi-User System\r\n".to_vec();
-    assert_eq!(world.docker.console("c-1", 8).await.unwrap(), b"System\r\n");
-    assert_eq!(world.daemon.last("GET", "/containers/c-1/logs").query["tail"], "8", "not all of it comes");
-    assert_eq!(world.docker.console("c-1", 1 << 20).await.unwrap().len(), 41);
+    let fixture = Fixture::new().await;
+    fixture.node("c-1").await;
+    fixture.daemon.state.lock().console = b"first\r\nReached target Multi-User System\r\n".to_vec();
+    assert_eq!(fixture.docker.console("c-1", 8).await.unwrap(), b"System\r\n");
+    assert_eq!(fixture.daemon.last("GET", "/containers/c-1/logs").query["tail"], "8", "not all of it comes");
+    assert_eq!(fixture.docker.console("c-1", 1 << 20).await.unwrap().len(), 41);
 }

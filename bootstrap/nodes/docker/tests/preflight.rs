@@ -5,7 +5,7 @@ use node_docker::preflight::{Facts, findings};
 use serde_json::json;
 use system_containers::{Runtime, Weight};
 
-use crate::nodes_docker::world::World;
+use crate::nodes_docker::fixture::Fixture;
 
 fn good() -> Facts {
     Facts {
@@ -52,11 +52,11 @@ fn each_fact_has_its_finding() {
 
 #[tokio::test]
 async fn facts_come_from_the_daemon() {
-    let world = World::new().await;
-    world.daemon.state.lock().info = json!({"ServerVersion": "4.3.1", "Driver": "vfs", "CgroupVersion": "1",
+    let fixture = Fixture::new().await;
+    fixture.daemon.state.lock().info = json!({"ServerVersion": "4.3.1", "Driver": "vfs", "CgroupVersion": "1",
         "OperatingSystem": null, "SecurityOptions": ["name=seccomp,profile=default", "name=rootless"]});
-    let found = world.docker.preflight().await.unwrap();
+    let found = fixture.docker.preflight().await.unwrap();
     let has = |text: &str| found.iter().any(|finding| finding.what.contains(text));
     assert!(has("4.3.1") && has("vfs") && has("without root") && has("version 1"), "{found:#?}");
-    assert!(world.docker.has_cgroups_v1().await.unwrap());
+    assert!(fixture.docker.has_cgroups_v1().await.unwrap());
 }

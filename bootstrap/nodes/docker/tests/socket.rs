@@ -8,7 +8,7 @@ use serde_json::json;
 use system_containers::{Runtime, Spec, State};
 
 use crate::nodes_docker::daemon::Daemon;
-use crate::nodes_docker::world::options;
+use crate::nodes_docker::fixture::options;
 
 fn found(engine: Engine, variables: &[(&str, &str)]) -> Result<Vec<String>, String> {
     let variable = |name: &str| {

@@ -8,7 +8,7 @@ use system_containers::Images;
 use test_registry::Registry;
 use tokio::io::AsyncReadExt;
 
-use super::world::{Machine, config, layer, layout, node};
+use super::fixture::{Machine, config, layer, layout, node};
 
 /// Reads an archive, and returns the image that it has under this name.
 async fn read(machine: &Machine, name: &str) -> Result<bundle::Image, String> {

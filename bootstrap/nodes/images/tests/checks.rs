@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use system_containers::Image;
 
-use super::world::{Files, Machine, config, layer, layout, node};
+use super::fixture::{Files, Machine, config, layer, layout, node};
 
 const NAME: &str = "docker.io/kindest/node:v1.36.3";
 

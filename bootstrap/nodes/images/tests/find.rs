@@ -8,7 +8,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, moun
 use system_containers::Images;
 use test_registry::Registry;
 
-use super::world::{Machine, config, layer, layout, node, pipe};
+use super::fixture::{Machine, config, layer, layout, node, pipe};
 
 fn put(registry: &Registry, tag: &str) -> Digest {
     let layer = layer(&node());

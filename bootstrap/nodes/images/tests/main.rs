@@ -4,5 +4,5 @@
 mod archives;
 mod checks;
 mod find;
+mod fixture;
 mod make;
-mod world;

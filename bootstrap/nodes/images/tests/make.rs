@@ -12,7 +12,7 @@ use node_images::{ImagesAt, Recipe, make};
 use rustix::fs::lgetxattr;
 use tar::{Builder, EntryType, Header};
 
-use super::world::{Machine, config, layer, layout, node, pipe};
+use super::fixture::{Machine, config, layer, layout, node, pipe};
 
 /// The capability `cap_net_raw+ep` as the kernel keeps it.
 const CAPABILITY: [u8; 20] = [1, 0, 0, 2, 0, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];

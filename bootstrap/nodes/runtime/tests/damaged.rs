@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::world::{World, busybox, spec, text, wait_for};
+use crate::fixture::{Fixture, busybox, spec, text, wait_for};
 
 /// The names of the containers in a list.
 fn names(listed: &Value) -> Vec<&str> {
@@ -15,12 +15,12 @@ fn names(listed: &Value) -> Vec<&str> {
 #[test]
 fn a_container_that_runs_and_has_a_damaged_file_hinders_no_other_one_and_is_removed() {
     for (file, content) in [("state.json", ""), ("record.json", ""), ("record.json", "{\"spec\": 1}")] {
-        let Some(world) = World::new() else { return };
-        world.create("kept");
-        let before = world.machine();
-        let address = world.create_and_start("one")["address"].clone();
-        fs::write(world.data().join("containers/one").join(file), content).unwrap();
-        let listed = world.ask(&["list"], b"");
+        let Some(fixture) = Fixture::new() else { return };
+        fixture.create("kept");
+        let before = fixture.machine();
+        let address = fixture.create_and_start("one")["address"].clone();
+        fs::write(fixture.data().join("containers/one").join(file), content).unwrap();
+        let listed = fixture.ask(&["list"], b"");
         assert_eq!(names(&listed), ["kept", "one"]);
         let error = listed[1]["state"]["stopped"]["error"].as_str().unwrap();
         assert!(error.contains(file) && error.contains("(firstlight nodes delete one)"), "{error}");
@@ -29,81 +29,81 @@ fn a_container_that_runs_and_has_a_damaged_file_hinders_no_other_one_and_is_remo
             (&["stop", "one", "1"], vec![]),
             (&["create"], spec("one", busybox())),
         ] {
-            let refused = world.refused(verb, &input);
+            let refused = fixture.refused(verb, &input);
             let is_told =
                 refused.contains("firstlight nodes delete one") || refused.contains("there is a container");
             assert!(is_told, "{file} {verb:?}: {refused}");
         }
-        let two = world.create_and_start("two");
+        let two = fixture.create_and_start("two");
         assert_ne!(two["address"], address, "{file}");
-        world.shell("two", &format!("ping -c 1 -W 5 {}", address.as_str().unwrap()));
-        world.ask(&["remove", "two"], b"");
-        world.ask(&["remove", "one"], b"");
-        assert_eq!(names(&world.ask(&["list"], b"")), ["kept"]);
-        let identity = fs::read_to_string(world.data().join("identity")).unwrap();
+        fixture.shell("two", &format!("ping -c 1 -W 5 {}", address.as_str().unwrap()));
+        fixture.ask(&["remove", "two"], b"");
+        fixture.ask(&["remove", "one"], b"");
+        assert_eq!(names(&fixture.ask(&["list"], b"")), ["kept"]);
+        let identity = fs::read_to_string(fixture.data().join("identity")).unwrap();
         wait_for("the end of the link", || {
-            !world.run("ip", &["-o", "link"]).contains(&format!("fl{identity}v"))
+            !fixture.run("ip", &["-o", "link"]).contains(&format!("fl{identity}v"))
         });
-        world.ask(&["remove", "kept"], b"");
-        world.create("kept");
-        assert_eq!(world.machine(), before, "{file}");
+        fixture.ask(&["remove", "kept"], b"");
+        fixture.create("kept");
+        assert_eq!(fixture.machine(), before, "{file}");
     }
 }
 
 #[test]
 fn a_container_that_has_ended_is_started_again_without_what_its_supervisor_said() {
-    let Some(world) = World::new() else { return };
-    world.create_and_start("one");
-    world.ask(&["kill", "one"], b"");
-    fs::write(world.data().join("containers/one/state.json"), "").unwrap();
-    assert_eq!(world.ask(&["start", "one"], b"")["state"], "running");
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.create_and_start("one");
+    fixture.ask(&["kill", "one"], b"");
+    fs::write(fixture.data().join("containers/one/state.json"), "").unwrap();
+    assert_eq!(fixture.ask(&["start", "one"], b"")["state"], "running");
 }
 
 #[test]
 fn a_removal_that_was_interrupted_goes_on_without_its_record() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
-    world.create_and_start("one");
-    world.end_at("removing");
-    world.server(&["remove", "one"], b"");
-    fs::write(world.data().join("containers/one/removing.json"), "").unwrap();
-    assert_eq!(names(&world.ask(&["list"], b"")), ["one"]);
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.machine(), before);
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
+    fixture.create_and_start("one");
+    fixture.end_at("removing");
+    fixture.server(&["remove", "one"], b"");
+    fs::write(fixture.data().join("containers/one/removing.json"), "").unwrap();
+    assert_eq!(names(&fixture.ask(&["list"], b"")), ["one"]);
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.machine(), before);
 }
 
 #[test]
 fn nothing_runs_on_without_a_record() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
     for files in [&["record.json"][..], &["record.json", "state.json"]] {
-        let pid = world.create_and_start("one")["pid"].clone();
+        let pid = fixture.create_and_start("one")["pid"].clone();
         files
             .iter()
-            .for_each(|file| fs::remove_file(world.data().join("containers/one").join(file)).unwrap());
-        assert_eq!(names(&world.ask(&["list"], b"")), [] as [&str; 0]);
+            .for_each(|file| fs::remove_file(fixture.data().join("containers/one").join(file)).unwrap());
+        assert_eq!(names(&fixture.ask(&["list"], b"")), [] as [&str; 0]);
         assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{files:?}");
-        assert_eq!(world.machine(), before, "{files:?}");
+        assert_eq!(fixture.machine(), before, "{files:?}");
     }
 }
 
 #[test]
 fn a_container_ends_with_its_folder() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
     for is_paused in [false, true] {
-        let pid = world.create_and_start("one")["pid"].clone();
+        let pid = fixture.create_and_start("one")["pid"].clone();
         if is_paused {
-            world.ask(&["pause", "one"], b"");
+            fixture.ask(&["pause", "one"], b"");
         }
-        fs::remove_dir_all(world.data().join("containers/one")).unwrap();
+        fs::remove_dir_all(fixture.data().join("containers/one")).unwrap();
         wait_for("the end of its init", || !Path::new(&format!("/proc/{pid}")).exists());
         wait_for("nothing is left", || {
-            world.ask(&["list"], b"");
-            world.machine() == before
+            fixture.ask(&["list"], b"");
+            fixture.machine() == before
         });
     }
 }
@@ -111,26 +111,26 @@ fn a_container_ends_with_its_folder() {
 /// The old one notices only then that its folder is gone.
 #[test]
 fn a_container_takes_the_place_of_one_whose_folder_is_gone() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
-    let old = world.create_and_start("one")["pid"].clone();
-    fs::remove_dir_all(world.data().join("containers/one")).unwrap();
-    let new = world.create_and_start("one")["pid"].clone();
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
+    let old = fixture.create_and_start("one")["pid"].clone();
+    fs::remove_dir_all(fixture.data().join("containers/one")).unwrap();
+    let new = fixture.create_and_start("one")["pid"].clone();
     wait_for("the end of the old one", || !Path::new(&format!("/proc/{old}")).exists());
-    world.shell("one", "ping -c 6 -W 1 127.0.0.1 >/dev/null && ip addr show eth0");
-    assert_eq!(world.ask(&["inspect", "one"], b"")["pid"], new);
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.machine(), before);
+    fixture.shell("one", "ping -c 6 -W 1 127.0.0.1 >/dev/null && ip addr show eth0");
+    assert_eq!(fixture.ask(&["inspect", "one"], b"")["pid"], new);
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.machine(), before);
 }
 
 #[test]
 fn a_file_between_the_folders_of_containers_is_no_container() {
-    let Some(world) = World::new() else { return };
-    world.create("one");
-    fs::write(world.data().join("containers/two"), "").unwrap();
-    assert_eq!(names(&world.ask(&["list"], b"")), ["one"]);
-    assert_eq!(world.ask(&["inspect", "two"], b""), Value::Null);
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(text(&world.server(&["list"], b"").stdout).trim(), "[]");
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.create("one");
+    fs::write(fixture.data().join("containers/two"), "").unwrap();
+    assert_eq!(names(&fixture.ask(&["list"], b"")), ["one"]);
+    assert_eq!(fixture.ask(&["inspect", "two"], b""), Value::Null);
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(text(&fixture.server(&["list"], b"").stdout).trim(), "[]");
 }

@@ -4,7 +4,7 @@ use node_runtime::groups::Version;
 use node_runtime::preflight::{Facts, findings};
 use system_containers::Weight;
 
-use crate::world::World;
+use crate::fixture::Fixture;
 
 /// A machine on which nothing is missing.
 fn whole() -> Facts {
@@ -82,25 +82,25 @@ fn all_findings_come_at_once_the_worst_first() {
 
 #[test]
 fn on_a_machine_that_runs_containers_nothing_is_an_obstacle() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
-    let found = world.ask(&["preflight"], b"");
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
+    let found = fixture.ask(&["preflight"], b"");
     let obstacles: Vec<_> =
         found.as_array().unwrap().iter().filter(|one| one["weight"] == "obstacle").collect();
     assert!(obstacles.is_empty(), "{obstacles:?}");
-    assert_eq!(world.machine(), before);
+    assert_eq!(fixture.machine(), before);
 }
 
 #[test]
 fn a_process_without_capabilities_is_told_which() {
-    let Some(world) = World::new() else { return };
+    let Some(fixture) = Fixture::new() else { return };
     let program = env!("CARGO_BIN_EXE_node-runtime-try");
-    let data = world.data();
+    let data = fixture.data();
     let line = format!(
         "exec setpriv --bounding-set -net_admin,-mknod --inh-caps -all {program} {} preflight",
         data.display()
     );
-    let found = world.run("sh", &["-c", &line]);
+    let found = fixture.run("sh", &["-c", &line]);
     assert!(found.contains("this process does not have CAP_NET_ADMIN, CAP_MKNOD"), "{found}");
 }

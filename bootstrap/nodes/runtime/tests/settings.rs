@@ -2,7 +2,7 @@
 
 use node_runtime::settings::{Raise, SETTINGS, Values, to_raise, to_restore};
 
-use crate::world::{World, wait_for};
+use crate::fixture::{Fixture, wait_for};
 
 /// Values in the order of [`SETTINGS`]; what is not there is no value.
 fn values<const N: usize>(all: [(usize, i64); N]) -> Values {
@@ -115,76 +115,77 @@ fn what_is_remembered_is_restored_unless_somebody_needs_or_has_changed_it() {
 
 #[test]
 fn the_first_container_raises_them_and_the_last_one_restores_them() {
-    let Some(world) = World::new() else { return };
-    world.ask(&["list"], b"");
-    let before = world.machine();
-    world.create("one");
-    assert_eq!(world.settings(), "128\n8192\n0");
-    world.ask(&["start", "one"], b"");
-    assert_eq!(world.settings(), "8192\n524288\n1");
-    world.create_and_start("two");
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.settings(), "8192\n524288\n1", "there is a container");
-    world.ask(&["remove", "two"], b"");
-    assert_eq!(world.machine(), before);
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.ask(&["list"], b"");
+    let before = fixture.machine();
+    fixture.create("one");
+    assert_eq!(fixture.settings(), "128\n8192\n0");
+    fixture.ask(&["start", "one"], b"");
+    assert_eq!(fixture.settings(), "8192\n524288\n1");
+    fixture.create_and_start("two");
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.settings(), "8192\n524288\n1", "there is a container");
+    fixture.ask(&["remove", "two"], b"");
+    assert_eq!(fixture.machine(), before);
 }
 
 #[test]
 fn what_is_high_enough_or_somebody_elses_stays() {
-    let Some(world) = World::new() else { return };
-    let set = |name: &str, value: &str| world.run("sh", &["-c", &format!("echo {value} > /proc/sys/{name}")]);
+    let Some(fixture) = Fixture::new() else { return };
+    let set =
+        |name: &str, value: &str| fixture.run("sh", &["-c", &format!("echo {value} > /proc/sys/{name}")]);
     set("fs/inotify/max_user_instances", "9000");
     set("net/ipv4/ip_forward", "1");
-    world.create_and_start("one");
-    assert_eq!(world.settings(), "9000\n524288\n1");
+    fixture.create_and_start("one");
+    assert_eq!(fixture.settings(), "9000\n524288\n1");
     set("fs/inotify/max_user_watches", "600000");
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.settings(), "9000\n600000\n1");
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.settings(), "9000\n600000\n1");
 }
 
 #[test]
 fn packets_are_forwarded_as_long_as_another_bridge_is_there() {
-    let Some(world) = World::new() else { return };
-    world.create_and_start("one");
-    world.run("ip", &["link", "add", "docker0", "type", "bridge"]);
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.settings(), "128\n8192\n1");
-    world.run("ip", &["link", "del", "docker0"]);
-    world.create_and_start("one");
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.settings(), "128\n8192\n1", "it was 1 before");
+    let Some(fixture) = Fixture::new() else { return };
+    fixture.create_and_start("one");
+    fixture.run("ip", &["link", "add", "docker0", "type", "bridge"]);
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.settings(), "128\n8192\n1");
+    fixture.run("ip", &["link", "del", "docker0"]);
+    fixture.create_and_start("one");
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.settings(), "128\n8192\n1", "it was 1 before");
 }
 
 #[test]
 fn a_container_starts_where_the_limits_of_inotify_cannot_be_written() {
-    let Some(world) = World::new() else { return };
+    let Some(fixture) = Fixture::new() else { return };
     let warns = || {
-        let found = world.ask(&["preflight"], b"");
+        let found = fixture.ask(&["preflight"], b"");
         found.as_array().unwrap().iter().any(|one| one["what"].as_str().unwrap().contains("128 instances"))
     };
     assert!(!warns(), "the first container raises them");
-    world.run("mount", &["-o", "remount,bind,ro", "/proc/sys/fs/inotify"]);
+    fixture.run("mount", &["-o", "remount,bind,ro", "/proc/sys/fs/inotify"]);
     assert!(warns());
-    let before = world.machine();
-    world.create_and_start("one");
-    assert_eq!(world.settings(), "128\n8192\n1");
-    world.ask(&["remove", "one"], b"");
-    assert_eq!(world.machine(), before);
+    let before = fixture.machine();
+    fixture.create_and_start("one");
+    assert_eq!(fixture.settings(), "128\n8192\n1");
+    fixture.ask(&["remove", "one"], b"");
+    assert_eq!(fixture.machine(), before);
 }
 
 #[test]
 fn the_kernel_has_the_limits_of_inotify() {
-    let Some(world) = World::with_inotify_of_machine() else { return };
+    let Some(fixture) = Fixture::with_inotify_of_machine() else { return };
     let limits = || {
         let number = |line: &str| line.parse::<i64>().unwrap();
-        world.settings().lines().take(2).map(number).collect::<Vec<_>>()
+        fixture.settings().lines().take(2).map(number).collect::<Vec<_>>()
     };
     // Processes that run containers in other networks raise and restore them, too: once nobody does during the sequence.
     wait_for("raised and restored", || {
         let before = limits();
-        world.create_and_start("one");
+        fixture.create_and_start("one");
         let during = limits();
-        world.ask(&["remove", "one"], b"");
+        fixture.ask(&["remove", "one"], b"");
         let least = SETTINGS.iter().map(|setting| setting.least);
         let raised: Vec<i64> = before.iter().zip(least).map(|(value, least)| least.max(*value)).collect();
         during == raised && limits() == before

@@ -1,7 +1,7 @@
 //! The provider `garden`: its files, and its objects.
 
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 use super::read;
 
@@ -76,12 +76,12 @@ pub fn file(url: &str, version: &str) -> Option<String> {
 }
 
 /// Creates the ConfigMap with the files of a version.
-pub async fn publish(world: &World, version: &str) {
-    publish_with(world, version, &components(version)).await;
+pub async fn publish(fixture: &Fixture, version: &str) {
+    publish_with(fixture, version, &components(version)).await;
 }
 
-pub async fn publish_with(world: &World, version: &str, components: &str) {
-    world
+pub async fn publish_with(fixture: &Fixture, version: &str, components: &str) {
+    fixture
         .create(json!({
             "apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": version, "labels": {"files": NAME}},
@@ -91,10 +91,10 @@ pub async fn publish_with(world: &World, version: &str, components: &str) {
 }
 
 /// Creates the Secret with the variables.
-pub async fn variables(world: &World) {
+pub async fn variables(fixture: &Fixture) {
     let data = json!({"GARDEN_TOKEN": TOKEN});
     let metadata = json!({"name": "variables"});
-    world
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
         .await;
 }
@@ -115,12 +115,12 @@ pub fn spec(version: Option<&str>, more: Value) -> Value {
 }
 
 /// Creates the object that declares the provider.
-pub async fn declare(world: &World, version: Option<&str>, more: Value) {
-    declare_in(world, "default", version, more).await;
+pub async fn declare(fixture: &Fixture, version: Option<&str>, more: Value) {
+    declare_in(fixture, "default", version, more).await;
 }
 
-pub async fn declare_in(world: &World, namespace: &str, version: Option<&str>, more: Value) {
-    world
+pub async fn declare_in(fixture: &Fixture, namespace: &str, version: Option<&str>, more: Value) {
+    fixture
         .create(json!({
             "apiVersion": "operator.cluster.x-k8s.io/v1alpha2", "kind": "InfrastructureProvider",
             "metadata": {"name": NAME, "namespace": namespace}, "spec": spec(version, more),
@@ -128,14 +128,14 @@ pub async fn declare_in(world: &World, namespace: &str, version: Option<&str>, m
         .await;
 }
 
-pub async fn deployment(world: &World) -> Option<Value> {
-    read(world, "/apis/apps/v1/namespaces/default/deployments/garden-controller-manager").await
+pub async fn deployment(fixture: &Fixture) -> Option<Value> {
+    read(fixture, "/apis/apps/v1/namespaces/default/deployments/garden-controller-manager").await
 }
 
 /// Everything that is installed, without what differs between two installations.
-pub async fn installed(world: &World) -> Value {
+pub async fn installed(fixture: &Fixture) -> Value {
     let part = async |path: &str, field: &str| {
-        read(world, path).await.map(|object| {
+        read(fixture, path).await.map(|object| {
             json!([object["metadata"]["labels"], object["metadata"]["ownerReferences"], object[field]])
         })
     };

@@ -19,7 +19,7 @@ use operator::{Context, PROVIDERS};
 use schemas::meta::Condition;
 use schemas::operator::InfrastructureProvider;
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 const GROUPS: &[&str] = &["cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io", "operator.cluster.x-k8s.io"];
 
@@ -61,25 +61,25 @@ fn start(manager: &Manager, in_process: Vec<BuiltIn>) {
 }
 
 /// Starts a server in which the core provider and kubeadm's bootstrap provider run, and whose Deployments become available.
-pub async fn world() -> World {
-    world_with(None).await
+pub async fn fixture() -> Fixture {
+    fixture_with(None).await
 }
 
 /// The same, where the controllers of the provider `garden` run in the process, too, and stand aside when it is installed.
-pub async fn world_with_garden() -> World {
+pub async fn fixture_with_garden() -> Fixture {
     let garden = built_in(garden::NAME, "InfrastructureProvider", "default");
-    world_with(Some(BuiltIn { stands_aside: true, ..garden })).await
+    fixture_with(Some(BuiltIn { stands_aside: true, ..garden })).await
 }
 
-async fn world_with(more: Option<BuiltIn>) -> World {
+async fn fixture_with(more: Option<BuiltIn>) -> Fixture {
     let all: Vec<BuiltIn> = in_process().into_iter().chain(more).collect();
-    let world = World::new(GROUPS, move |manager| start(manager, all.clone())).await;
+    let fixture = Fixture::new(GROUPS, move |manager| start(manager, all.clone())).await;
     for entry in &in_process()[..2] {
-        world.create(entry.provider.namespace_object()).await;
-        world.create(entry.provider.entry()).await;
+        fixture.create(entry.provider.namespace_object()).await;
+        fixture.create(entry.provider.entry()).await;
     }
-    tokio::spawn(run_deployments(world.user()));
-    world
+    tokio::spawn(run_deployments(fixture.user()));
+    fixture
 }
 
 /// Reports that each Deployment is available, except with the image `broken`.
@@ -134,9 +134,9 @@ pub fn has(manager: &Manager, version: &str) -> bool {
 }
 
 /// Reads an object as the user. Returns `None` if it does not exist.
-pub async fn read(world: &World, path: &str) -> Option<Value> {
+pub async fn read(fixture: &Fixture, path: &str) -> Option<Value> {
     let request = http_get(path);
-    match world.user().request::<Value>(request).await {
+    match fixture.user().request::<Value>(request).await {
         Ok(found) => Some(found),
         Err(kube::Error::Api(status)) if status.code == 404 => None,
         Err(error) => panic!("{path}: {error}"),

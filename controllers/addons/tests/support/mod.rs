@@ -8,7 +8,7 @@ use schemas::HasConditions;
 use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding, ResourceBinding};
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 use workload::Workload;
 
 const GROUPS: &[&str] = &["cluster.x-k8s.io", "addons.cluster.x-k8s.io"];
@@ -19,20 +19,20 @@ fn start(manager: &Manager) {
 }
 
 /// Starts a server without Clusters.
-pub async fn world() -> World {
+pub async fn fixture() -> Fixture {
     workload::forget_all();
-    World::new(GROUPS, start).await
+    Fixture::new(GROUPS, start).await
 }
 
 /// Creates a Cluster with a workload cluster, and the labels that sets select.
-pub async fn cluster(world: &World, name: &str) -> Workload {
-    let workload = Workload::start(&world.manager, name).await;
+pub async fn cluster(fixture: &Fixture, name: &str) -> Workload {
+    let workload = Workload::start(&fixture.manager, name).await;
     let kubeconfig = json!({"value": workload.kubeconfig});
     let metadata = json!({"name": format!("{name}-kubeconfig")});
-    world
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": kubeconfig}))
         .await;
-    world
+    fixture
         .create(json!({
             "apiVersion": Cluster::API_VERSION, "kind": "Cluster",
             "metadata": {"name": name, "labels": {"addons": "yes"}},
@@ -44,13 +44,13 @@ pub async fn cluster(world: &World, name: &str) -> Workload {
 }
 
 /// Creates a set `set` of these resources, each `Kind/name`.
-pub async fn set(world: &World, strategy: &str, resources: &[&str]) {
+pub async fn set(fixture: &Fixture, strategy: &str, resources: &[&str]) {
     let resources: Vec<Value> = resources
         .iter()
         .map(|resource| resource.split_once('/').unwrap())
         .map(|(kind, name)| json!({"kind": kind, "name": name}))
         .collect();
-    world
+    fixture
         .create(json!({
             "apiVersion": ClusterResourceSet::API_VERSION, "kind": "ClusterResourceSet", "metadata": {"name": "set"},
             "spec": {"strategy": strategy, "clusterSelector": {"matchLabels": {"addons": "yes"}}, "resources": resources},
@@ -59,16 +59,16 @@ pub async fn set(world: &World, strategy: &str, resources: &[&str]) {
 }
 
 /// Creates a ConfigMap with the manifests in the value `k`.
-pub async fn config_map(world: &World, name: &str, manifests: &str) {
-    world
+pub async fn config_map(fixture: &Fixture, name: &str, manifests: &str) {
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"k": manifests}}))
         .await;
 }
 
 /// Creates a Secret with the manifests in the value `k`.
-pub async fn secret(world: &World, name: &str, kind: &str, manifests: &str) {
+pub async fn secret(fixture: &Fixture, name: &str, kind: &str, manifests: &str) {
     let data = json!({"k": manifests});
-    world
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "type": kind, "stringData": data}))
         .await;
 }

@@ -5,51 +5,51 @@ use engine::Manager;
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{DevCluster, DevMachine};
 use serde_json::json;
-use test_plane::World;
+use test_plane::Fixture;
 use test_plane::requests::Moment;
 
-use crate::containers_machines::fixture::{cluster, get, is_ready, machine, world};
+use crate::containers_machines::fixture::{cluster, fixture, get, is_ready, machine};
 use crate::containers_machines::host::Host;
 
 /// Waits until `done`; the planned kill ends the controllers, and they start again.
-async fn until(world: &mut World, host: &Host, what: &str, done: impl Fn(&Manager) -> bool) {
+async fn until(fixture: &mut Fixture, host: &Host, what: &str, done: impl Fn(&Manager) -> bool) {
     let was_killed = tokio::select! {
         biased;
         () = host.killed() => true,
-        () = world.until(what, &done) => false,
+        () = fixture.until(what, &done) => false,
     };
     if was_killed {
-        world.restart().await;
-        world.until(what, done).await;
+        fixture.restart().await;
+        fixture.until(what, done).await;
     }
 }
 
 /// A cluster of two machines comes up and goes. Returns the number of changes.
 async fn run(kill: Option<(usize, Moment)>) -> usize {
-    let (mut world, host) = world().await;
+    let (mut fixture, host) = fixture().await;
     if let Some((change, moment)) = kill {
         host.plan(change, moment);
     }
-    cluster(&world, "default").await;
-    machine(&world, "default", "first-cp-1", json!({})).await;
-    machine(&world, "default", "first-worker", json!({"preLoadImages": ["web"]})).await;
+    cluster(&fixture, "default").await;
+    machine(&fixture, "default", "first-cp-1", json!({})).await;
+    machine(&fixture, "default", "first-worker", json!({"preLoadImages": ["web"]})).await;
     let are_ready = |manager: &Manager| is_ready(manager, "first-cp-1") && is_ready(manager, "first-worker");
-    until(&mut world, &host, &format!("{kill:?}: both machines are ready"), are_ready).await;
+    until(&mut fixture, &host, &format!("{kill:?}: both machines are ready"), are_ready).await;
     let mut created = host.with(|contents| contents.created.clone());
     created.sort();
     assert_eq!(created, ["first-cp-1", "first-worker"], "{kill:?}");
     for name in created {
         assert_eq!(host.machine(&name).unwrap().begun, 1, "{kill:?}");
     }
-    world.delete::<Cluster>("first").await;
+    fixture.delete::<Cluster>("first").await;
     let is_gone = |manager: &Manager| {
         get::<DevCluster>(manager, "default", "first").is_none()
             && manager.objects::<DevMachine>().all().is_empty()
     };
-    until(&mut world, &host, &format!("{kill:?}: the cluster is gone"), is_gone).await;
+    until(&mut fixture, &host, &format!("{kill:?}: the cluster is gone"), is_gone).await;
     let left = host.with(|contents| (contents.machines.len(), contents.balancers.len()));
     assert_eq!(left, (0, 0), "{kill:?}");
-    world.manager.stop().await;
+    fixture.manager.stop().await;
     host.with(|contents| contents.changes.len())
 }
 

@@ -9,10 +9,10 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 use test_plane::requests::{Kill, Moment};
 
-use crate::containers_machines::fixture::{cluster, get, is_ready, machine, pool, tells, world};
+use crate::containers_machines::fixture::{cluster, fixture, get, is_ready, machine, pool, tells};
 use crate::containers_machines::host::Host;
 
 fn dev(manager: &Manager) -> DevMachinePool {
@@ -51,28 +51,28 @@ fn is_settled(manager: &Manager, replicas: usize, version: &str) -> bool {
         && dev(manager).condition_is_true("Ready")
 }
 
-async fn settles(world: &World, replicas: usize, version: &str) {
+async fn settles(fixture: &Fixture, replicas: usize, version: &str) {
     let what = format!("{replicas} machines of {version}");
-    world.until(&what, |manager| is_settled(manager, replicas, version)).await;
+    fixture.until(&what, |manager| is_settled(manager, replicas, version)).await;
 }
 
-async fn change(world: &World, spec: Value) {
-    world.patch::<MachinePool>("pool", json!({"spec": spec})).await;
+async fn change(fixture: &Fixture, spec: Value) {
+    fixture.patch::<MachinePool>("pool", json!({"spec": spec})).await;
 }
 
-async fn started() -> (World, Host) {
-    let (world, host) = world().await;
-    cluster(&world, "default").await;
-    machine(&world, "default", "first-cp-1", json!({})).await;
-    world.until("the control plane is ready", |manager| is_ready(manager, "first-cp-1")).await;
-    (world, host)
+async fn started() -> (Fixture, Host) {
+    let (fixture, host) = fixture().await;
+    cluster(&fixture, "default").await;
+    machine(&fixture, "default", "first-cp-1", json!({})).await;
+    fixture.until("the control plane is ready", |manager| is_ready(manager, "first-cp-1")).await;
+    (fixture, host)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
-    let (world, host) = started().await;
-    pool(&world, 2, json!({"failureDomains": ["fd1", "fd2"]})).await;
-    settles(&world, 2, "v1.35.0").await;
+    let (fixture, host) = started().await;
+    pool(&fixture, 2, json!({"failureDomains": ["fd1", "fd2"]})).await;
+    settles(&fixture, 2, "v1.35.0").await;
     let first = containers(&host);
     for name in &first {
         let machine = host.machine(name).unwrap();
@@ -82,7 +82,7 @@ async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
         assert_eq!(machine.container.labels["dev.cluster.x-k8s.io/machine-pool"], "pool");
     }
     assert_eq!(domains(&host).len(), 2, "they are spread");
-    let of = dev(&world.manager);
+    let of = dev(&fixture.manager);
     assert_eq!(of.spec.provider_id.as_deref(), Some("dev:////first-dmp-pool"));
     let ids: Vec<String> = first.iter().map(|name| format!("docker:////{name}")).collect();
     assert_eq!(of.spec.provider_id_list, ids);
@@ -93,13 +93,13 @@ async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
     };
     assert!(status.instances.len() == 2 && status.instances.iter().all(is_complete), "{status:?}");
 
-    change(&world, json!({"replicas": 3})).await;
-    settles(&world, 3, "v1.35.0").await;
+    change(&fixture, json!({"replicas": 3})).await;
+    settles(&fixture, 3, "v1.35.0").await;
     assert!(containers(&host).is_superset(&first), "no machine was replaced");
-    change(&world, json!({"replicas": 2})).await;
-    settles(&world, 2, "v1.35.0").await;
+    change(&fixture, json!({"replicas": 2})).await;
+    settles(&fixture, 2, "v1.35.0").await;
 
-    change(&world, json!({"template": {"spec": {"version": "v1.36.0"}}})).await;
+    change(&fixture, json!({"template": {"spec": {"version": "v1.36.0"}}})).await;
     let least = std::cell::Cell::new(usize::MAX);
     let is_upgraded = |manager: &Manager| {
         let ready = |machine: &&std::sync::Arc<Machine>| {
@@ -110,82 +110,82 @@ async fn a_pool_comes_up_is_scaled_upgraded_and_deleted() {
         least.set(least.get().min(manager.objects::<Machine>().all().iter().filter(ready).count()));
         is_settled(manager, 2, "v1.36.0")
     };
-    world.until("another version", is_upgraded).await;
+    fixture.until("another version", is_upgraded).await;
     assert_eq!(least.get(), 2, "there were always two ready machines");
     assert!(
         containers(&host).iter().all(|name| host.machine(name).unwrap().container.image.ends_with("v1.36.0"))
     );
     assert_eq!(domains(&host).len(), 2, "they are still spread");
 
-    world.delete::<MachinePool>("pool").await;
-    world.until("it is gone", |manager| get::<DevMachinePool>(manager, "default", "pool").is_none()).await;
+    fixture.delete::<MachinePool>("pool").await;
+    fixture.until("it is gone", |manager| get::<DevMachinePool>(manager, "default", "pool").is_none()).await;
     assert_eq!(host.names(), ["first-cp-1"]);
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_of_a_pool_that_dies_is_told_and_replaced_when_it_is_deleted() {
-    let (world, host) = started().await;
-    pool(&world, 2, json!({})).await;
-    settles(&world, 2, "v1.35.0").await;
+    let (fixture, host) = started().await;
+    pool(&fixture, 2, json!({})).await;
+    settles(&fixture, 2, "v1.35.0").await;
     let name = containers(&host).pop_first().unwrap();
     host.with(|contents| contents.kill(&name));
-    world.until("the pool says so", |manager| !dev(manager).condition_is_true("Ready")).await;
-    let said = dev(&world.manager).condition("ReplicasReady").unwrap().message.clone();
+    fixture.until("the pool says so", |manager| !dev(manager).condition_is_true("Ready")).await;
+    let said = dev(&fixture.manager).condition("ReplicasReady").unwrap().message.clone();
     assert_eq!(said, "1 of 2 machines are ready");
-    world.delete::<Machine>(name.trim_start_matches("first-")).await;
-    world
+    fixture.delete::<Machine>(name.trim_start_matches("first-")).await;
+    fixture
         .until("it is replaced", |manager| {
             !containers(&host).contains(&name) && is_settled(manager, 2, "v1.35.0")
         })
         .await;
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_of_a_pool_whose_container_is_gone_is_told_and_replaced() {
-    let (world, host) = started().await;
-    pool(&world, 2, json!({})).await;
-    settles(&world, 2, "v1.35.0").await;
+    let (fixture, host) = started().await;
+    pool(&fixture, 2, json!({})).await;
+    settles(&fixture, 2, "v1.35.0").await;
     let before = containers(&host);
     let name = before.first().unwrap().clone();
     host.with(|contents| drop(contents.machines.remove(&name)));
     let machine = name.trim_start_matches("first-").to_owned();
-    tells(&world, &machine, "ContainerProvisioned", "it is gone. Once its Node is not ready either").await;
+    tells(&fixture, &machine, "ContainerProvisioned", "it is gone. Once its Node is not ready either").await;
     tokio::time::sleep(Duration::from_secs(600)).await;
     let is_there = |manager: &Manager| get::<Machine>(manager, "default", &machine).is_some();
     assert!(
-        is_there(&world.manager),
+        is_there(&fixture.manager),
         "its Node is ready: the container may be that of another data directory"
     );
     host.lose(&name).await;
-    world
+    fixture
         .until("it is replaced", |manager| {
             containers(&host).len() == 2 && !is_there(manager) && is_settled(manager, 2, "v1.35.0")
         })
         .await;
     assert_eq!(containers(&host).intersection(&before).count(), 1, "the other one stays");
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 /// A pool of two comes up; the process ends at a write of the API. Returns the writes.
 async fn run(kill: Option<(usize, Moment)>) -> Vec<String> {
-    let (mut world, host) = started().await;
-    let before = world.requests.trace().len();
+    let (mut fixture, host) = started().await;
+    let before = fixture.requests.trace().len();
     if let Some((write, moment)) = kill {
         let write = u64::try_from(before + write + 1).unwrap();
-        world.requests.plan(Kill { write, moment });
+        fixture.requests.plan(Kill { write, moment });
     }
-    pool(&world, 2, json!({})).await;
+    pool(&fixture, 2, json!({})).await;
     let what = format!("{kill:?}: two machines");
-    world.until_with_kills(&what, |manager| is_settled(manager, 2, "v1.35.0")).await;
+    fixture.until_with_kills(&what, |manager| is_settled(manager, 2, "v1.35.0")).await;
     let created = host.with(|contents| contents.created.clone());
     assert_eq!(created.len(), 3, "{kill:?}: {created:?}");
     for name in containers(&host) {
         assert_eq!(host.machine(&name).unwrap().begun, 1, "{kill:?}");
     }
-    world.manager.stop().await;
-    world.requests.trace().split_off(before)
+    fixture.manager.stop().await;
+    fixture.requests.trace().split_off(before)
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,9 +10,9 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
-use crate::containers_machines::fixture::{cluster, is_ready, machine, world};
+use crate::containers_machines::fixture::{cluster, fixture, is_ready, machine};
 use crate::containers_machines::host::Host;
 
 const NAME: &str = "first-cp-1";
@@ -25,15 +25,15 @@ fn class(provisioner: &str, mode: &str) -> StorageClass {
     object(json!({"metadata": {"name": "standard"}, "provisioner": provisioner, "volumeBindingMode": mode}))
 }
 
-/// Returns a world with a node, and a host in whose cluster a class has this provisioner.
-async fn with_class(provisioner: &str) -> (World, Host) {
-    let (world, host) = world().await;
-    cluster(&world, "default").await;
-    machine(&world, "default", NAME, json!({})).await;
-    world.until("it is ready", |manager| is_ready(manager, NAME)).await;
+/// Returns a fixture with a node, and a host in whose cluster a class has this provisioner.
+async fn with_class(provisioner: &str) -> (Fixture, Host) {
+    let (fixture, host) = fixture().await;
+    cluster(&fixture, "default").await;
+    machine(&fixture, "default", NAME, json!({})).await;
+    fixture.until("it is ready", |manager| is_ready(manager, NAME)).await;
     let class = class(provisioner, "WaitForFirstConsumer");
     Api::all(host.workload()).create(&PostParams::default(), &class).await.unwrap();
-    (world, host)
+    (fixture, host)
 }
 
 /// Creates a claim that the scheduler has put on a node.
@@ -63,11 +63,11 @@ fn folders(host: &Host) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_gets_a_folder_in_its_node_which_goes_with_it() {
-    let (world, host) = with_class("firstlight.dev/node-storage").await;
+    let (fixture, host) = with_class("firstlight.dev/node-storage").await;
     let made = claim(&host, "data", NAME, "ReadWriteOnce").await;
     let name = format!("pvc-{}", made.metadata.uid.unwrap());
     let path = format!("/var/local-path-provisioner/{name}");
-    world.until("a folder", |_| !folders(&host).is_empty()).await;
+    fixture.until("a folder", |_| !folders(&host).is_empty()).await;
     let volumes: Api<PersistentVolume> = Api::all(host.workload());
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(folders(&host), [format!("mkdir {path} in {NAME}")], "once, and no other");
@@ -82,25 +82,25 @@ async fn a_claim_gets_a_folder_in_its_node_which_goes_with_it() {
         .delete("data", &Default::default())
         .await
         .unwrap();
-    world.until("its removal", |_| folders(&host).len() == 2).await;
+    fixture.until("its removal", |_| folders(&host).len() == 2).await;
     tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(folders(&host)[1..], [format!("rm {path} in {NAME}")]);
     assert!(volumes.get_opt(&name).await.unwrap().is_none());
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn claims_of_other_provisioners_are_left_alone() {
-    let (world, host) = with_class("rancher.io/local-path").await;
+    let (fixture, host) = with_class("rancher.io/local-path").await;
     claim(&host, "data", NAME, "ReadWriteOnce").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(folders(&host), [""; 0]);
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_that_gets_no_volume_is_told_once_why() {
-    let (world, host) = with_class("firstlight.dev/node-storage").await;
+    let (fixture, host) = with_class("firstlight.dev/node-storage").await;
     claim(&host, "shared", NAME, "ReadWriteMany").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     let expected = "spec.accessModes has ReadWriteMany, but a volume is in one node: ask for ReadWriteOnce or ReadWriteOncePod. \
@@ -111,12 +111,12 @@ async fn a_claim_that_gets_no_volume_is_told_once_why() {
         "once, and nothing else"
     );
     assert_eq!(folders(&host), [""; 0]);
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_waits_for_a_node_that_does_not_run_and_is_told() {
-    let (world, host) = with_class("firstlight.dev/node-storage").await;
+    let (fixture, host) = with_class("firstlight.dev/node-storage").await;
     host.with(|contents| contents.pause(NAME));
     claim(&host, "data", NAME, "ReadWriteOnce").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
@@ -126,14 +126,14 @@ async fn a_claim_waits_for_a_node_that_does_not_run_and_is_told() {
         "{said:?}"
     );
     host.with(|contents| contents.start_again(NAME));
-    world.until("its folder", |_| folders(&host).len() == 1).await;
-    world.manager.stop().await;
+    fixture.until("its folder", |_| folders(&host).len() == 1).await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_claim_whose_node_was_replaced_is_scheduled_again() {
     const SELECTED: &str = "volume.kubernetes.io/selected-node";
-    let (world, host) = with_class("firstlight.dev/node-storage").await;
+    let (fixture, host) = with_class("firstlight.dev/node-storage").await;
     claim(&host, "data", "first-md-1", "ReadWriteOnce").await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     let claims: Api<PersistentVolumeClaim> = Api::namespaced(host.workload(), "default");
@@ -143,8 +143,8 @@ async fn a_claim_whose_node_was_replaced_is_scheduled_again() {
     assert_eq!(told(&host, "data").await, [("ProvisioningFailed".to_owned(), text, 1)]);
     let chosen = Patch::Merge(json!({"metadata": {"annotations": {SELECTED: NAME}}}));
     claims.patch("data", &PatchParams::default(), &chosen).await.unwrap();
-    world.until("a folder", |_| folders(&host).len() == 1).await;
-    world.manager.stop().await;
+    fixture.until("a folder", |_| folders(&host).len() == 1).await;
+    fixture.manager.stop().await;
 }
 
 /// Merges `patch` (RFC 7386) into `target`.

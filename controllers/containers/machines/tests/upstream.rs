@@ -11,9 +11,9 @@ use schemas::HasConditions;
 use schemas::cluster::MachinePool;
 use schemas::infrastructure::{DevCluster, DevMachine, DevMachinePool};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
-use crate::containers_machines::fixture::{cluster, get, is_ready, is_up, machine, pool, said, world};
+use crate::containers_machines::fixture::{cluster, fixture, get, is_ready, is_up, machine, pool, said};
 
 const LABEL: &str = "cluster.x-k8s.io/provider";
 const NAMESPACE: &str = "capd-system";
@@ -24,7 +24,7 @@ async fn rest() {
 }
 
 /// Installs a provider as `kubectl apply` of its components does.
-async fn install(world: &World, provider: &str) {
+async fn install(fixture: &Fixture, provider: &str) {
     let labels = json!({LABEL: provider});
     let pod = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "manager", "image": "manager"}]}});
     let objects = [
@@ -34,13 +34,13 @@ async fn install(world: &World, provider: &str) {
             "spec": {"selector": {"matchLabels": labels}, "template": pod}}),
     ];
     for object in objects {
-        world.create(object).await;
+        fixture.create(object).await;
     }
     rest().await;
 }
 
-async fn uninstall(world: &World) {
-    let deployments: Api<Deployment> = Api::namespaced(world.user(), NAMESPACE);
+async fn uninstall(fixture: &Fixture) {
+    let deployments: Api<Deployment> = Api::namespaced(fixture.user(), NAMESPACE);
     deployments.delete("manager", &DeleteParams::background()).await.unwrap();
 }
 
@@ -59,75 +59,75 @@ fn is_left<K: HasConditions>(object: &K) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_is_installed_has_the_kinds_until_it_is_deleted() {
-    let (world, host) = world().await;
-    install(&world, "infrastructure-docker").await;
-    cluster(&world, "default").await;
-    machine(&world, "default", "first-cp-1", json!({})).await;
-    pool(&world, 1, json!({})).await;
+    let (fixture, host) = fixture().await;
+    install(&fixture, "infrastructure-docker").await;
+    cluster(&fixture, "default").await;
+    machine(&fixture, "default", "first-cp-1", json!({})).await;
+    pool(&fixture, 1, json!({})).await;
     rest().await;
-    let dev = get::<DevCluster>(&world.manager, "default", "first").unwrap();
+    let dev = get::<DevCluster>(&fixture.manager, "default", "first").unwrap();
     assert!(is_left(dev.as_ref()) && dev.metadata.finalizers.is_none(), "{dev:?}");
-    let dev = get::<DevMachine>(&world.manager, "default", "first-cp-1").unwrap();
+    let dev = get::<DevMachine>(&fixture.manager, "default", "first-cp-1").unwrap();
     assert!(is_left(dev.as_ref()) && dev.metadata.finalizers.is_none(), "{dev:?}");
-    let dev = get::<DevMachinePool>(&world.manager, "default", "pool").unwrap();
+    let dev = get::<DevMachinePool>(&fixture.manager, "default", "pool").unwrap();
     assert!(is_left(dev.as_ref()) && dev.metadata.finalizers.is_none(), "{dev:?}");
     assert_eq!(host.with(|contents| contents.changes.clone()), [""; 0], "nothing was made of the machine");
 
-    uninstall(&world).await;
+    uninstall(&fixture).await;
     let are_ready = |manager: &engine::Manager| {
         let pool = get::<MachinePool>(manager, "default", "pool").and_then(|pool| pool.status.clone());
         is_ready(manager, "first-cp-1") && pool.is_some_and(|status| status.ready_replicas == Some(1))
     };
-    world.until("the controllers of this process have taken over", are_ready).await;
-    world.manager.stop().await;
+    fixture.until("the controllers of this process have taken over", are_ready).await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_done_for_what_was_made_here_before() {
-    let (world, host) = world().await;
-    cluster(&world, "default").await;
-    machine(&world, "default", "first-cp-1", json!({})).await;
-    world.until("it is ready", |manager| is_ready(manager, "first-cp-1")).await;
+    let (fixture, host) = fixture().await;
+    cluster(&fixture, "default").await;
+    machine(&fixture, "default", "first-cp-1", json!({})).await;
+    fixture.until("it is ready", |manager| is_ready(manager, "first-cp-1")).await;
     // Another provider has other kinds.
-    install(&world, "infrastructure-other").await;
+    install(&fixture, "infrastructure-other").await;
     host.with(|contents| contents.kill("first-cp-1"));
-    world.until("it is told", |manager| !is_up(manager, "default", "first-cp-1")).await;
+    fixture.until("it is told", |manager| !is_up(manager, "default", "first-cp-1")).await;
     for object in [
         json!({"apiVersion": "v1", "kind": "Namespace"}),
         json!({"apiVersion": "apps/v1", "kind": "Deployment"}),
     ] {
-        relabel(&world, &object, "infrastructure-docker").await;
+        relabel(&fixture, &object, "infrastructure-docker").await;
     }
     rest().await;
     host.with(|contents| drop(contents.machines.remove("first-cp-1")));
     let before = (
-        said(&world.manager, "first-cp-1", "ContainerProvisioned"),
+        said(&fixture.manager, "first-cp-1", "ContainerProvisioned"),
         host.with(|contents| contents.looks.clone()),
     );
     rest().await;
     let after = (
-        said(&world.manager, "first-cp-1", "ContainerProvisioned"),
+        said(&fixture.manager, "first-cp-1", "ContainerProvisioned"),
         host.with(|contents| contents.looks.clone()),
     );
     assert_eq!(before, after, "nobody looks at it, and says anything");
-    uninstall(&world).await;
-    world
+    uninstall(&fixture).await;
+    fixture
         .until("it is told again", |manager| {
             said(manager, "first-cp-1", "ContainerProvisioned").contains("is gone")
         })
         .await;
-    world.manager.stop().await;
+    fixture.manager.stop().await;
 }
 
 /// Gives the Namespace or the Deployment the label of another provider.
-async fn relabel(world: &World, kind: &Value, provider: &str) {
+async fn relabel(fixture: &Fixture, kind: &Value, provider: &str) {
     let patch = kube::api::Patch::Merge(json!({"metadata": {"labels": {LABEL: provider}}}));
     let parameters = kube::api::PatchParams::default();
     if kind["kind"] == "Namespace" {
-        let namespaces: Api<Namespace> = Api::all(world.user());
+        let namespaces: Api<Namespace> = Api::all(fixture.user());
         namespaces.patch(NAMESPACE, &parameters, &patch).await.unwrap();
     } else {
-        let deployments: Api<Deployment> = Api::namespaced(world.user(), NAMESPACE);
+        let deployments: Api<Deployment> = Api::namespaced(fixture.user(), NAMESPACE);
         deployments.patch("manager", &parameters, &patch).await.unwrap();
     }
 }

@@ -28,7 +28,7 @@ pub const HOST: &str = "127.0.0.1";
 pub const PORT: u16 = 6443;
 
 /// The management cluster with its controllers, connected to a workload cluster.
-pub struct World {
+pub struct Fixture {
     pub manager: Manager,
     /// A client of the workload cluster.
     pub workload: Client,
@@ -84,7 +84,7 @@ fn any(group: &str, plural: &str, kind: &str, scope: &str) -> Value {
     })
 }
 
-impl World {
+impl Fixture {
     /// Starts both clusters, the controllers and the fake providers.
     pub async fn start(seed: u64) -> Self {
         let filter = tracing_subscriber::EnvFilter::from_default_env();

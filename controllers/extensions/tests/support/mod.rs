@@ -15,7 +15,7 @@ use runtime_extensions::{Client, Hook, PROVIDERS};
 use schemas::HasConditions;
 use schemas::runtime::ExtensionConfig;
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 use https::caller;
 
@@ -29,13 +29,13 @@ fn start(manager: &Manager) {
 }
 
 /// Starts a management cluster whose network is in this process.
-pub async fn world() -> World {
-    World::new(GROUPS, start).await
+pub async fn fixture() -> Fixture {
+    Fixture::new(GROUPS, start).await
 }
 
 /// Starts a management cluster whose controllers never call an extension.
-pub async fn world_without_controllers() -> World {
-    World::new(GROUPS, |_| ()).await
+pub async fn fixture_without_controllers() -> Fixture {
+    Fixture::new(GROUPS, |_| ()).await
 }
 
 /// Returns a client of extensions on this network.
@@ -44,43 +44,43 @@ pub fn client_over(manager: &Manager, network: Arc<dyn Network>) -> Client {
 }
 
 /// Returns a client of extensions on the network of the management cluster.
-pub fn client(world: &World) -> Client {
-    client_over(&world.manager, world.manager.network().clone())
+pub fn client(fixture: &Fixture) -> Client {
+    client_over(&fixture.manager, fixture.manager.network().clone())
 }
 
-fn configs(world: &World) -> Api<DynamicObject> {
-    Api::all_with(world.user(), &ApiResource::erase::<ExtensionConfig>(&()))
+fn configs(fixture: &Fixture) -> Api<DynamicObject> {
+    Api::all_with(fixture.user(), &ApiResource::erase::<ExtensionConfig>(&()))
 }
 
 /// Creates an ExtensionConfig.
-pub async fn create(world: &World, name: &str, spec: Value, annotations: Value) {
+pub async fn create(fixture: &Fixture, name: &str, spec: Value, annotations: Value) {
     let object = json!({
         "apiVersion": ExtensionConfig::API_VERSION, "kind": "ExtensionConfig",
         "metadata": {"name": name, "annotations": annotations}, "spec": spec,
     });
     let object = serde_json::from_value(object).unwrap();
-    configs(world).create(&PostParams::default(), &object).await.unwrap();
+    configs(fixture).create(&PostParams::default(), &object).await.unwrap();
 }
 
 /// Creates an ExtensionConfig with these handlers, as if they had been discovered.
-pub async fn create_discovered(world: &World, name: &str, spec: Value, handlers: Value) {
-    create(world, name, spec, json!({})).await;
+pub async fn create_discovered(fixture: &Fixture, name: &str, spec: Value, handlers: Value) {
+    create(fixture, name, spec, json!({})).await;
     let status = json!({"status": {"handlers": handlers}});
-    configs(world).patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
-    world
+    configs(fixture).patch_status(name, &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    fixture
         .until("the handlers", |manager| config(manager, name).is_some_and(|config| config.status.is_some()))
         .await;
 }
 
 /// Changes an ExtensionConfig by a merge patch.
-pub async fn change(world: &World, name: &str, patch: Value) {
-    configs(world).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+pub async fn change(fixture: &Fixture, name: &str, patch: Value) {
+    configs(fixture).patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
 }
 
 /// Deletes an ExtensionConfig, and waits until it is gone.
-pub async fn delete(world: &World, name: &str) {
-    configs(world).delete(name, &DeleteParams::default()).await.unwrap();
-    world.until("the deletion", |manager| config(manager, name).is_none()).await;
+pub async fn delete(fixture: &Fixture, name: &str) {
+    configs(fixture).delete(name, &DeleteParams::default()).await.unwrap();
+    fixture.until("the deletion", |manager| config(manager, name).is_none()).await;
 }
 
 /// Returns an ExtensionConfig.
@@ -96,8 +96,8 @@ pub fn discovered(manager: &Manager, name: &str) -> (String, String) {
 }
 
 /// Waits until the condition `Discovered` has this status.
-pub async fn until_discovered(world: &World, name: &str, status: &str) {
-    world
+pub async fn until_discovered(fixture: &Fixture, name: &str, status: &str) {
+    fixture
         .until(&format!("{name} is discovered: {status}"), |manager| discovered(manager, name).0 == status)
         .await;
 }

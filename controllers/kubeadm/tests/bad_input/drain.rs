@@ -12,7 +12,7 @@ use schemas::cluster::{Machine, MachineSet};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use super::owners::set;
 use super::rests;
@@ -43,39 +43,39 @@ fn deleting(machine: &Machine) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_budget_that_can_never_be_met_is_told_until_the_time_out() {
-    let world = World::new(GROUPS, start).await;
-    create(&world, 1).await;
-    world.create(set("workers", ("pool", "a"), 1)).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    create(&fixture, 1).await;
+    fixture.create(set("workers", ("pool", "a"), 1)).await;
     let is_up = |manager: &Manager| {
         is_settled(manager, 1)
             && worker(manager).is_some_and(|machine| machine.condition_is_true("Available"))
     };
-    world.until("available", is_up).await;
-    let machine = worker(&world.manager).unwrap();
+    fixture.until("available", is_up).await;
+    let machine = worker(&fixture.manager).unwrap();
     let name = machine.metadata.name.clone().unwrap();
     let node = machine.status.as_ref().unwrap().node_ref.as_ref().unwrap().name.clone();
     let ready = json!([{"type": "Ready", "status": "True"}]);
     let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},
         "spec": {"nodeName": node, "containers": [{"name": "web", "image": "web"}]}});
-    let pods = in_workload::<Pod>(&world.manager, pod).await;
+    let pods = in_workload::<Pod>(&fixture.manager, pod).await;
     let status = Patch::Merge(json!({"status": {"phase": "Running", "conditions": ready}}));
     pods.patch_status("web", &Default::default(), &status).await.unwrap();
     let budget = json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
         "spec": {"minAvailable": 20, "selector": {"matchLabels": {"app": "web"}}}});
-    in_workload::<PodDisruptionBudget>(&world.manager, budget).await;
+    in_workload::<PodDisruptionBudget>(&fixture.manager, budget).await;
 
-    world.patch::<MachineSet>("workers", json!({"spec": {"replicas": 0}})).await;
+    fixture.patch::<MachineSet>("workers", json!({"spec": {"replicas": 0}})).await;
     let is_told = |manager: &Manager| {
         let text = get::<Machine>(manager, &name).map(|machine| deleting(&machine)).unwrap_or_default();
         text.contains("* Pod default/web: cannot evict pod as it would violate the pod's disruption budget.")
     };
-    world.until("the budget is told", is_told).await;
-    rests(&world, 0).await;
-    assert!(is_told(&world.manager), "{}", deleting(&get::<Machine>(&world.manager, &name).unwrap()));
+    fixture.until("the budget is told", is_told).await;
+    rests(&fixture, 0).await;
+    assert!(is_told(&fixture.manager), "{}", deleting(&get::<Machine>(&fixture.manager, &name).unwrap()));
     let limit = json!({"spec": {"deletion": {"nodeDrainTimeoutSeconds": 60}}});
-    world.patch::<Machine>(&name, limit.clone()).await;
+    fixture.patch::<Machine>(&name, limit.clone()).await;
     let template = json!({"spec": {"template": {"spec": {"deletion": {"nodeDrainTimeoutSeconds": 60}}}}});
-    world.patch::<MachineSet>("workers", template).await;
-    world.until("gone after the time-out", |manager| get::<Machine>(manager, &name).is_none()).await;
-    world.manager.stop().await;
+    fixture.patch::<MachineSet>("workers", template).await;
+    fixture.until("gone after the time-out", |manager| get::<Machine>(manager, &name).is_none()).await;
+    fixture.manager.stop().await;
 }

@@ -13,18 +13,18 @@ use std::time::Duration;
 use engine::Manager;
 use schemas::HasConditions;
 use schemas::cluster::Cluster;
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 /// How long conditions may still change because something lasts too long: a lost connection, a deletion.
 const SETTLED: Duration = Duration::from_secs(1000);
 
 /// Asserts that the controllers write at most `most` times within an hour, after all has settled.
-async fn rests(world: &World, most: u64) {
+async fn rests(fixture: &Fixture, most: u64) {
     tokio::time::sleep(SETTLED).await;
-    let before = world.requests.writes();
+    let before = fixture.requests.writes();
     tokio::time::sleep(Duration::from_secs(3600)).await;
-    let writes = world.requests.writes() - before;
-    let trace = world.requests.trace();
+    let writes = fixture.requests.writes() - before;
+    let trace = fixture.requests.trace();
     let last = &trace[trace.len().saturating_sub(20)..];
     assert!(writes <= most, "{writes} writes in an hour, the last: {last:#?}");
 }

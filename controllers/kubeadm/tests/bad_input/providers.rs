@@ -1,7 +1,7 @@
 //! A provider of another party that breaks its contract, with objects as the API server stores them.
 
 use serde_json::{Value, json};
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 use schemas::cluster::Cluster;
 
@@ -25,10 +25,10 @@ fn definition() -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_cluster_with_odd_infrastructure_says_so_and_the_others_go_on() {
-    let world = World::new(GROUPS, start).await;
-    world.create(definition()).await;
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(definition()).await;
     let odd = json!({"name": "odd", "namespace": "default"});
-    world
+    fixture
         .create(
             json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1", "kind": "OddCluster", "metadata": odd,
             "spec": {"controlPlaneEndpoint": {"host": "h", "port": -5}},
@@ -36,21 +36,21 @@ async fn a_cluster_with_odd_infrastructure_says_so_and_the_others_go_on() {
                 "conditions": [{"type": "Ready", "status": "True", "reason": "is ready!"}]}}),
         )
         .await;
-    world
+    fixture
         .create(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": odd,
             "spec": {"infrastructureRef": reference("infrastructure", "OddCluster", "odd")}}))
         .await;
     let says = |part: &'static str| {
         move |manager: &engine::Manager| of_cluster(manager, "odd", "InfrastructureReady").contains(part)
     };
-    world.until("its condition is told", says("the reason \"is ready!\"")).await;
-    create(&world, 1).await;
-    world.until("the other Cluster is available", |manager| is_settled(manager, 1)).await;
-    rests(&world, 0).await;
-    let cluster = get::<Cluster>(&world.manager, "odd").unwrap();
+    fixture.until("its condition is told", says("the reason \"is ready!\"")).await;
+    create(&fixture, 1).await;
+    fixture.until("the other Cluster is available", |manager| is_settled(manager, 1)).await;
+    rests(&fixture, 0).await;
+    let cluster = get::<Cluster>(&fixture.manager, "odd").unwrap();
     assert_eq!(cluster.spec.control_plane_endpoint, None);
     assert_eq!(cluster.status.as_ref().unwrap().phase.as_deref(), Some("Provisioning"));
-    world.delete::<Cluster>("odd").await;
-    world.until("it can be deleted", |manager| get::<Cluster>(manager, "odd").is_none()).await;
-    world.manager.stop().await;
+    fixture.delete::<Cluster>("odd").await;
+    fixture.until("it can be deleted", |manager| get::<Cluster>(manager, "odd").is_none()).await;
+    fixture.manager.stop().await;
 }

@@ -4,7 +4,7 @@ use engine::NamespacedName;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 use super::{of_cluster, rests};
 use crate::kubeadm::whole::{GROUPS, create, is_settled, machines, message, start};
@@ -15,32 +15,32 @@ fn encoded(text: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn an_authority_that_cannot_be_read_is_named_until_it_is_replaced() {
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let data = json!({"tls.crt": encoded("nonsense"), "tls.key": encoded("nonsense")});
     // The type is that of users, whose Secrets are never overwritten.
-    world
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls",
             "metadata": {"name": "c-ca", "namespace": "default"}, "data": data}))
         .await;
-    create(&world, 1).await;
+    create(&fixture, 1).await;
     let names_it = |manager: &engine::Manager| {
         message(manager, "CertificatesAvailable").starts_with("Secret c-ca has an unusable tls.crt: ")
     };
-    world.until("it is named", names_it).await;
-    rests(&world, 0).await;
-    assert_eq!(machines(&world.manager).len(), 0, "no Machine could come up");
-    assert!(!message(&world.manager, "CertificatesAvailable").contains("nonsense"));
-    world.delete::<Secret>("c-ca").await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
-    world.manager.stop().await;
+    fixture.until("it is named", names_it).await;
+    rests(&fixture, 0).await;
+    assert_eq!(machines(&fixture.manager).len(), 0, "no Machine could come up");
+    assert!(!message(&fixture.manager, "CertificatesAvailable").contains("nonsense"));
+    fixture.delete::<Secret>("c-ca").await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
+    fixture.manager.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_kubeconfig_that_cannot_be_used_is_named_until_it_is_replaced() {
-    let world = World::new(GROUPS, start).await;
-    create(&world, 1).await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
-    let name = machines(&world.manager)[0].metadata.name.clone();
+    let fixture = Fixture::new(GROUPS, start).await;
+    create(&fixture, 1).await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
+    let name = machines(&fixture.manager)[0].metadata.name.clone();
     let nonsense = "current-context: x\ncontexts: [{name: x, context: {cluster: x, user: x}}]\n\
                     clusters: [{name: x, cluster: {server: 'elsewhere:6443'}}]\n";
     // Columns: the value, what the Cluster says about it.
@@ -49,22 +49,22 @@ async fn a_kubeconfig_that_cannot_be_used_is_named_until_it_is_replaced() {
         (nonsense, "* Secret c-kubeconfig: the kubeconfig can't be used: users has no entry named \"x\""),
     ];
     for (value, problem) in rows {
-        world.patch::<Secret>("c-kubeconfig", json!({"data": {"value": encoded(value)}})).await;
+        fixture.patch::<Secret>("c-kubeconfig", json!({"data": {"value": encoded(value)}})).await;
         let says =
             |manager: &engine::Manager| of_cluster(manager, "c", "RemoteConnectionProbe").ends_with(problem);
-        world.until(problem, says).await;
+        fixture.until(problem, says).await;
         let how = "Secret c-kubeconfig has no kubeconfig with a client certificate under the key value: delete the Secret";
         let tells = |manager: &engine::Manager| message(manager, "CertificatesAvailable").starts_with(how);
-        world.until("what to do", tells).await;
-        rests(&world, 0).await;
+        fixture.until("what to do", tells).await;
+        rests(&fixture, 0).await;
     }
     let still: Vec<_> =
-        machines(&world.manager).iter().map(|machine| machine.metadata.name.clone()).collect();
+        machines(&fixture.manager).iter().map(|machine| machine.metadata.name.clone()).collect();
     assert_eq!(still, [name], "no Machine is replaced");
-    world.delete::<Secret>("c-kubeconfig").await;
-    world.until("available", |manager| is_settled(manager, 1)).await;
+    fixture.delete::<Secret>("c-kubeconfig").await;
+    fixture.until("available", |manager| is_settled(manager, 1)).await;
     let cluster = NamespacedName::new("default", "c");
-    world.until("connected", |manager| manager.clusters().get(&cluster).is_ok()).await;
-    world.until("said", |manager| of_cluster(manager, "c", "RemoteConnectionProbe").is_empty()).await;
-    world.manager.stop().await;
+    fixture.until("connected", |manager| manager.clusters().get(&cluster).is_ok()).await;
+    fixture.until("said", |manager| of_cluster(manager, "c", "RemoteConnectionProbe").is_empty()).await;
+    fixture.manager.stop().await;
 }

@@ -10,12 +10,12 @@ fn orphan(version: &str) -> Machine {
     machine
 }
 
-fn orphans(machine: Machine) -> World {
-    let mut world = World::new(1, "v1.36.0", Vec::new());
-    world.observed.orphans = vec![Arc::new(machine)];
-    world.observed.secrets.clear();
-    world.observed.kubeconfig = Kubeconfig::Missing;
-    world
+fn orphans(machine: Machine) -> Fixture {
+    let mut fixture = Fixture::new(1, "v1.36.0", Vec::new());
+    fixture.observed.orphans = vec![Arc::new(machine)];
+    fixture.observed.secrets.clear();
+    fixture.observed.kubeconfig = Kubeconfig::Missing;
+    fixture
 }
 
 #[test]
@@ -62,8 +62,8 @@ fn a_machine_of_another_version_or_bootstrap_is_not_adopted() {
         (none, unable("none"), false),
     ];
     for (machine, text, is_event) in rows {
-        let world = orphans(machine);
-        let plan = plan(&world.observed, now());
+        let fixture = orphans(machine);
+        let plan = plan(&fixture.observed, now());
         assert_eq!((plan.steps, plan.errors), (Vec::new(), vec![text.clone()]));
         let event = plan.event.map(|event| (event.reason, event.message));
         assert_eq!(event, is_event.then_some(("AdoptionFailed", text)));
@@ -72,22 +72,22 @@ fn a_machine_of_another_version_or_bootstrap_is_not_adopted() {
 
 #[test]
 fn nothing_is_decided_about_a_control_plane_that_is_ours_in_part() {
-    let mut world = World::new(5, "v1.36.0", three("v1.36.0"));
-    world.etcd().members.push(Member { id: 9, name: "x".into(), ..Member::default() });
-    world.observed.foreign = vec!["x (of Other o)".to_owned()];
-    assert_eq!(world.steps(), [], "its member is no stray");
-    let errors = plan(&world.observed, now()).errors;
+    let mut fixture = Fixture::new(5, "v1.36.0", three("v1.36.0"));
+    fixture.etcd().members.push(Member { id: 9, name: "x".into(), ..Member::default() });
+    fixture.observed.foreign = vec!["x (of Other o)".to_owned()];
+    assert_eq!(fixture.steps(), [], "its member is no stray");
+    let errors = plan(&fixture.observed, now()).errors;
     assert_eq!(errors.len(), 1);
     assert!(
         errors[0].ends_with("refusing to operate in mixed management mode: x (of Other o)"),
         "{errors:?}"
     );
-    world.deleting(1);
-    assert_eq!(world.steps(), []);
-    world.observed.orphans = vec![Arc::new(orphan("v1.36.0"))];
-    assert_eq!(world.steps(), [Step::AdoptMachines(vec!["x".to_owned()])]);
-    Arc::make_mut(&mut world.observed.control_plane).metadata.deletion_timestamp =
+    fixture.deleting(1);
+    assert_eq!(fixture.steps(), []);
+    fixture.observed.orphans = vec![Arc::new(orphan("v1.36.0"))];
+    assert_eq!(fixture.steps(), [Step::AdoptMachines(vec!["x".to_owned()])]);
+    Arc::make_mut(&mut fixture.observed.control_plane).metadata.deletion_timestamp =
         Some(engine::time::time(now()));
-    let steps = world.steps();
+    let steps = fixture.steps();
     assert_eq!(steps.len(), 5, "what is ours goes with the control plane: {steps:?}");
 }

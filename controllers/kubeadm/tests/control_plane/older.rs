@@ -5,8 +5,8 @@ use schemas::meta::V1Beta1Condition;
 use super::*;
 
 /// Type, status, severity, reason and message of each condition.
-fn conditions(world: &World) -> Vec<String> {
-    let status = plan(&world.observed, now()).control_plane.status.unwrap();
+fn conditions(fixture: &Fixture) -> Vec<String> {
+    let status = plan(&fixture.observed, now()).control_plane.status.unwrap();
     let older = status.deprecated.unwrap().v1beta1.unwrap();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     let line = |found: &V1Beta1Condition| {
@@ -22,31 +22,31 @@ fn conditions(world: &World) -> Vec<String> {
     older.conditions.iter().map(line).collect()
 }
 
-fn of(world: &World, type_: &str) -> String {
-    let all = conditions(world);
+fn of(fixture: &Fixture, type_: &str) -> String {
+    let all = conditions(fixture);
     all.into_iter().find(|line| line.starts_with(&format!("{type_} "))).unwrap_or_default()
 }
 
-fn numbers(world: &World) -> [Option<i32>; 3] {
-    let status = plan(&world.observed, now()).control_plane.status.unwrap();
+fn numbers(fixture: &Fixture) -> [Option<i32>; 3] {
+    let status = plan(&fixture.observed, now()).control_plane.status.unwrap();
     let older = status.deprecated.unwrap().v1beta1.unwrap();
     [older.ready_replicas, older.unavailable_replicas, older.updated_replicas]
 }
 
-fn settled() -> World {
-    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
+fn settled() -> Fixture {
+    let mut fixture = Fixture::new(3, "v1.36.0", three("v1.36.0"));
     for index in 0..3 {
-        world.change(index, |machine| {
+        fixture.change(index, |machine| {
             engine::conditions::set(machine, now(), engine::conditions::is_true("Ready", "Ready"));
         });
     }
-    world
+    fixture
 }
 
 /// As recorded from Cluster API 1.14.
 #[test]
 fn a_healthy_control_plane_is_ready_for_older_clients() {
-    let world = settled();
+    let fixture = settled();
     let all = [
         "Ready True",
         "Available True",
@@ -57,9 +57,9 @@ fn a_healthy_control_plane_is_ready_for_older_clients() {
         "MachinesReady True",
         "Resized True",
     ];
-    assert_eq!(conditions(&world), all);
-    assert_eq!(numbers(&world), [3, 0, 3].map(Some));
-    let planned = plan(&world.observed, now()).control_plane;
+    assert_eq!(conditions(&fixture), all);
+    assert_eq!(numbers(&fixture), [3, 0, 3].map(Some));
+    let planned = plan(&fixture.observed, now()).control_plane;
     let mut again = settled();
     again.observed.control_plane = Arc::new(planned.clone());
     assert_eq!(plan(&again.observed, now()).control_plane, planned, "at rest nothing changes");
@@ -67,43 +67,43 @@ fn a_healthy_control_plane_is_ready_for_older_clients() {
 
 #[test]
 fn what_is_wrong_is_told_as_it_was() {
-    let mut world = settled();
-    Arc::make_mut(&mut world.observed.control_plane).spec.replicas = Some(5);
+    let mut fixture = settled();
+    Arc::make_mut(&mut fixture.observed.control_plane).spec.replicas = Some(5);
     let up = "False Warning ScalingUp Scaling up control plane to 5 replicas (actual 3)";
     assert_eq!(
-        (of(&world, "Resized"), of(&world, "Ready")),
+        (of(&fixture, "Resized"), of(&fixture, "Ready")),
         (format!("Resized {up}"), format!("Ready {up}"))
     );
 
-    let mut world = settled();
-    world.view().pods.remove("kube-scheduler-b");
+    let mut fixture = settled();
+    fixture.view().pods.remove("kube-scheduler-b");
     let unwell = "False Error ControlPlaneComponentsUnhealthy Following Machines are reporting control plane errors: b";
     assert_eq!(
-        of(&world, "ControlPlaneComponentsHealthy"),
+        of(&fixture, "ControlPlaneComponentsHealthy"),
         format!("ControlPlaneComponentsHealthy {unwell}")
     );
 
-    let mut world = settled();
-    let node = Arc::make_mut(world.view().nodes.get_mut("a").unwrap());
+    let mut fixture = settled();
+    let node = Arc::make_mut(fixture.view().nodes.get_mut("a").unwrap());
     node.status = None;
-    assert_eq!(numbers(&world), [2, 1, 3].map(Some));
+    assert_eq!(numbers(&fixture), [2, 1, 3].map(Some));
 
-    let outdated = World::new(3, "v1.36.0", three("v1.35.0"));
+    let outdated = Fixture::new(3, "v1.36.0", three("v1.35.0"));
     let rolling =
         "False Warning RollingUpdateInProgress Rolling 3 replicas with outdated spec (0 replicas up to date)";
     assert_eq!(of(&outdated, "MachinesSpecUpToDate"), format!("MachinesSpecUpToDate {rolling}"));
 
-    let mut world = settled();
-    world.observed.unusable = vec!["Secret c-sa has no text".to_owned()];
+    let mut fixture = settled();
+    fixture.observed.unusable = vec!["Secret c-sa has no text".to_owned()];
     let broken = "CertificatesAvailable False Warning CertificatesGenerationFailed Secret c-sa has no text";
-    assert_eq!(of(&world, "CertificatesAvailable"), broken);
+    assert_eq!(of(&fixture, "CertificatesAvailable"), broken);
 }
 
 #[test]
 fn the_workload_cluster_that_cannot_be_read_changes_no_number() {
-    let mut world = settled();
-    let before = plan(&world.observed, now()).control_plane;
-    world.observed.control_plane = Arc::new(before);
-    world.observed.workload = None;
-    assert_eq!(numbers(&world), [3, 0, 3].map(Some));
+    let mut fixture = settled();
+    let before = plan(&fixture.observed, now()).control_plane;
+    fixture.observed.control_plane = Arc::new(before);
+    fixture.observed.workload = None;
+    assert_eq!(numbers(&fixture), [3, 0, 3].map(Some));
 }

@@ -6,15 +6,15 @@ use kubeadm::controlplane::plan::Plan;
 use super::*;
 
 /// A control plane of v1.36.0 that is still v1.35.0, in the workload cluster as well.
-fn outdated() -> World {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.35.0", 30)]);
-    world.view().addons.kubeadm_config = Some(kubeadm_config("v1.35.0"));
-    world.view().addons.missing_bindings = BINDINGS.to_vec();
-    world
+fn outdated() -> Fixture {
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.35.0", 30)]);
+    fixture.view().addons.kubeadm_config = Some(kubeadm_config("v1.35.0"));
+    fixture.view().addons.missing_bindings = BINDINGS.to_vec();
+    fixture
 }
 
-fn planned(world: &World) -> Plan {
-    plan(&world.observed, now())
+fn planned(fixture: &Fixture) -> Plan {
+    plan(&fixture.observed, now())
 }
 
 #[test]
@@ -34,20 +34,20 @@ fn bindings_and_configuration_come_before_the_machine() {
 
 #[test]
 fn what_is_there_is_not_written_again() {
-    let mut world = outdated();
-    world.view().addons.kubeadm_config = Some(kubeadm_config("v1.36.0"));
-    world.view().addons.missing_bindings = vec![BINDINGS[1]];
+    let mut fixture = outdated();
+    fixture.view().addons.kubeadm_config = Some(kubeadm_config("v1.36.0"));
+    fixture.view().addons.missing_bindings = vec![BINDINGS[1]];
     let bind = Step::ChangeAddon(Change::ClusterRoleBinding(BINDINGS[1]));
-    assert_eq!(world.steps(), [bind, Step::CreateMachine(Entry::Join, None)]);
-    world.view().addons.missing_bindings.clear();
-    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
+    assert_eq!(fixture.steps(), [bind, Step::CreateMachine(Entry::Join, None)]);
+    fixture.view().addons.missing_bindings.clear();
+    assert_eq!(fixture.steps(), [Step::CreateMachine(Entry::Join, None)]);
 }
 
 #[test]
 fn a_machine_that_only_adds_to_the_others_needs_no_preparation() {
-    let mut world = World::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
-    world.view().addons.kubeadm_config = None;
-    assert_eq!(world.steps(), [Step::CreateMachine(Entry::Join, None)]);
+    let mut fixture = Fixture::new(3, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    fixture.view().addons.kubeadm_config = None;
+    assert_eq!(fixture.steps(), [Step::CreateMachine(Entry::Join, None)]);
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn without_a_configuration_no_machine_is_replaced_and_the_reason_is_told() {
         (map(json!({"ClusterConfiguration": "- a"})), "ClusterConfiguration can't be read"),
     ];
     for (config, message) in rows {
-        let mut world = outdated();
-        world.view().addons.kubeadm_config = config;
-        assert_eq!(world.steps(), [], "{message}");
-        let errors = planned(&world).errors;
+        let mut fixture = outdated();
+        fixture.view().addons.kubeadm_config = config;
+        assert_eq!(fixture.steps(), [], "{message}");
+        let errors = planned(&fixture).errors;
         assert!(errors.len() == 1 && errors[0].contains(message), "{errors:?}");
     }
 }

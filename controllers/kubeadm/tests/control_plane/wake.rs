@@ -3,61 +3,61 @@
 use super::*;
 
 /// Returns when the control plane is reconciled again.
-fn wakes(world: &World) -> Option<Duration> {
-    plan(&world.observed, now()).requeue.map(|wait| Duration::from_std(wait).unwrap())
+fn wakes(fixture: &Fixture) -> Option<Duration> {
+    plan(&fixture.observed, now()).requeue.map(|wait| Duration::from_std(wait).unwrap())
 }
 
-fn rollout(world: &mut World, rollout: Value) {
-    Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(from(rollout));
+fn rollout(fixture: &mut Fixture, rollout: Value) {
+    Arc::make_mut(&mut fixture.observed.control_plane).spec.rollout = Some(from(rollout));
 }
 
 #[test]
 fn rollout_dates() {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let rollout = |after: i64, days: i32| {
         from(
             json!({"after": (now() + Duration::minutes(after)).to_rfc3339(), "before": {"certificatesExpiryDays": days}}),
         )
     };
     let expires = (now() + Duration::days(20)).to_rfc3339();
-    world.change(0, |machine| machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires));
+    fixture.change(0, |machine| machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires));
     for (after, days, outdated) in [(10, 7, false), (-10, 7, true), (-40, 7, false), (10, 21, true)] {
-        Arc::make_mut(&mut world.observed.control_plane).spec.rollout = Some(rollout(after, days));
-        assert_eq!(world.condition("RollingOut").0 == "True", outdated, "{after} {days}");
+        Arc::make_mut(&mut fixture.observed.control_plane).spec.rollout = Some(rollout(after, days));
+        assert_eq!(fixture.condition("RollingOut").0 == "True", outdated, "{after} {days}");
     }
 }
 
 #[test]
 fn a_rollout_begins_at_its_time() {
-    let mut world = World::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let kubeconfig = Duration::days(365 - 365 / 2);
-    assert_eq!(wakes(&world), Some(kubeconfig));
-    rollout(&mut world, json!({"after": (now() + Duration::hours(3)).to_rfc3339()}));
-    assert_eq!(wakes(&world), Some(Duration::hours(3)));
-    rollout(&mut world, json!({"after": (now() - Duration::hours(3)).to_rfc3339()}));
-    assert_eq!(wakes(&world), Some(kubeconfig), "that was before the Machine");
-    rollout(&mut world, json!({"after": now().to_rfc3339()}));
-    assert_eq!(wakes(&world), Some(kubeconfig), "what is due now is in this plan");
+    assert_eq!(wakes(&fixture), Some(kubeconfig));
+    rollout(&mut fixture, json!({"after": (now() + Duration::hours(3)).to_rfc3339()}));
+    assert_eq!(wakes(&fixture), Some(Duration::hours(3)));
+    rollout(&mut fixture, json!({"after": (now() - Duration::hours(3)).to_rfc3339()}));
+    assert_eq!(wakes(&fixture), Some(kubeconfig), "that was before the Machine");
+    rollout(&mut fixture, json!({"after": now().to_rfc3339()}));
+    assert_eq!(wakes(&fixture), Some(kubeconfig), "what is due now is in this plan");
 
-    rollout(&mut world, json!({"before": {"certificatesExpiryDays": 7}}));
-    assert_eq!(wakes(&world), Some(kubeconfig), "the expiry is not known yet");
+    rollout(&mut fixture, json!({"before": {"certificatesExpiryDays": 7}}));
+    assert_eq!(wakes(&fixture), Some(kubeconfig), "the expiry is not known yet");
     let expires = now() + Duration::days(20);
-    world.change(0, |machine| {
+    fixture.change(0, |machine| {
         machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires.to_rfc3339());
     });
-    let wait = wakes(&world).unwrap();
+    let wait = wakes(&fixture).unwrap();
     assert_eq!(wait, Duration::days(13) + Duration::seconds(1));
-    let steps = plan(&world.observed, now() + wait).steps;
+    let steps = plan(&fixture.observed, now() + wait).steps;
     assert_eq!(steps[1], Step::CreateMachine(Entry::Join, None), "before the certificates expire");
 }
 
 #[test]
 fn what_has_no_events_is_looked_at_again() {
-    let mut world = World::new(3, "v1.36.0", three("v1.36.0"));
-    world.view().pods.remove("kube-scheduler-a");
-    assert_eq!(wakes(&world), Some(Duration::seconds(20)));
-    world.observed.machines.clear();
-    assert_eq!(wakes(&world), None);
-    world.observed.template = Template::Missing;
-    assert_eq!(wakes(&world), Some(Duration::seconds(20)));
+    let mut fixture = Fixture::new(3, "v1.36.0", three("v1.36.0"));
+    fixture.view().pods.remove("kube-scheduler-a");
+    assert_eq!(wakes(&fixture), Some(Duration::seconds(20)));
+    fixture.observed.machines.clear();
+    assert_eq!(wakes(&fixture), None);
+    fixture.observed.template = Template::Missing;
+    assert_eq!(wakes(&fixture), Some(Duration::seconds(20)));
 }

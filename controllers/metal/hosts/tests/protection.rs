@@ -6,29 +6,29 @@ use metal::host::plan::Plan;
 use metal::names::{self, PROTECT_DISKS};
 use schemas::meta::ObjectReference;
 
-use crate::metal_hosts::support::{World, image};
+use crate::metal_hosts::support::{Fixture, image};
 
 /// Reconciles a few times, and returns whether an instruction wrote to the disks.
-fn writes(world: &mut World) -> bool {
+fn writes(fixture: &mut Fixture) -> bool {
     let writes = |plan: Plan| {
         plan.instruction.is_some_and(|told| matches!(told.action, Action::Clean { .. } | Action::Deploy(_)))
     };
-    (0..10).filter(|_| writes(world.step())).count() > 0
+    (0..10).filter(|_| writes(fixture.step())).count() > 0
 }
 
-fn protect(world: &mut World) {
-    world.annotate(PROTECT_DISKS, "true");
+fn protect(fixture: &mut Fixture) {
+    fixture.annotate(PROTECT_DISKS, "true");
 }
 
-fn permit(world: &mut World) {
-    world.host.metadata.annotations.get_or_insert_default().remove(PROTECT_DISKS);
+fn permit(fixture: &mut Fixture) {
+    fixture.host.metadata.annotations.get_or_insert_default().remove(PROTECT_DISKS);
 }
 
 #[track_caller]
-fn assert_held(world: &mut World, state: &str, step: &str) {
-    assert!(!writes(world), "{state}");
-    let status = world.status();
-    assert_eq!((world.state().as_str(), status.error_count), (state, 1), "{}", status.error_message);
+fn assert_held(fixture: &mut Fixture, state: &str, step: &str) {
+    assert!(!writes(fixture), "{state}");
+    let status = fixture.status();
+    assert_eq!((fixture.state().as_str(), status.error_count), (state, 1), "{}", status.error_message);
     assert_eq!(status.error_type.as_deref(), Some("provisioning error"));
     let remedy = format!("kubectl annotate bmh host-0 {PROTECT_DISKS}-");
     for part in [step, remedy.as_str()] {
@@ -37,61 +37,61 @@ fn assert_held(world: &mut World, state: &str, step: &str) {
     let ready =
         status.conditions.iter().find(|known| known.type_ == "Ready").map(|known| known.message.as_str());
     assert_eq!(ready, Some(status.error_message.as_str()));
-    assert_eq!(world.events.iter().filter(|event| **event == "ProvisioningError").count(), 1);
-    world.events.clear();
+    assert_eq!(fixture.events.iter().filter(|event| **event == "ProvisioningError").count(), 1);
+    fixture.events.clear();
 }
 
 #[test]
 fn a_protected_host_gets_no_image_until_it_is_permitted() {
-    let mut world = World::new();
-    protect(&mut world);
-    world.until(|world| world.state() == "available");
-    assert!(world.status().hardware.is_some(), "an inspection only reads");
-    assert_held(&mut world, "available", "no image is written");
-    assert_eq!((&world.disk, world.erased), (&None, None));
-    permit(&mut world);
-    world.until_state("provisioned");
-    assert_eq!(world.status().error_count, 0);
+    let mut fixture = Fixture::new();
+    protect(&mut fixture);
+    fixture.until(|fixture| fixture.state() == "available");
+    assert!(fixture.status().hardware.is_some(), "an inspection only reads");
+    assert_held(&mut fixture, "available", "no image is written");
+    assert_eq!((&fixture.disk, fixture.erased), (&None, None));
+    permit(&mut fixture);
+    fixture.until_state("provisioned");
+    assert_eq!(fixture.status().error_count, 0);
 }
 
 #[test]
 fn a_protected_system_is_neither_replaced_nor_removed() {
-    let mut world = World::new();
-    world.until_state("provisioned");
-    world.events.clear();
-    protect(&mut world);
-    assert!(!writes(&mut world) && world.status().error_type.is_none(), "nothing would be written");
-    let first = world.host.spec.image.clone();
+    let mut fixture = Fixture::new();
+    fixture.until_state("provisioned");
+    fixture.events.clear();
+    protect(&mut fixture);
+    assert!(!writes(&mut fixture) && fixture.status().error_type.is_none(), "nothing would be written");
+    let first = fixture.host.spec.image.clone();
     for wanted in [Some(image("http://images/b.raw")), None] {
-        world.host.spec.image = wanted;
-        assert_held(&mut world, "provisioned", "another image or for none");
-        world.host.spec.image = first.clone();
-        world.until_state("provisioned");
+        fixture.host.spec.image = wanted;
+        assert_held(&mut fixture, "provisioned", "another image or for none");
+        fixture.host.spec.image = first.clone();
+        fixture.until_state("provisioned");
     }
-    world.delete();
-    assert_held(&mut world, "deprovisioning", "automatedCleaningMode");
-    assert_eq!(world.disk.as_deref(), Some("http://images/a.raw"));
+    fixture.delete();
+    assert_held(&mut fixture, "deprovisioning", "automatedCleaningMode");
+    assert_eq!(fixture.disk.as_deref(), Some("http://images/a.raw"));
     // The other way out leaves the disks as they are.
-    world.host.spec.automated_cleaning_mode = Some("disabled".into());
-    world.until(|world| world.is_gone);
-    assert_eq!(world.disk.as_deref(), Some("http://images/a.raw"));
+    fixture.host.spec.automated_cleaning_mode = Some("disabled".into());
+    fixture.until(|fixture| fixture.is_gone);
+    assert_eq!(fixture.disk.as_deref(), Some("http://images/a.raw"));
 }
 
 #[test]
 fn protection_is_stronger_than_earlier_failures() {
-    let mut world = World::new();
-    world.until_state("provisioned");
-    world.annotate(names::ERASE, "everything");
-    world.failing = Some(("clean/", 2));
-    world.delete();
-    world.until(|world| world.status().error_count == 2);
-    world.events.clear();
-    protect(&mut world);
-    assert!(!writes(&mut world) && !world.is_gone);
-    assert!(world.status().error_message.contains(PROTECT_DISKS), "{}", world.status().error_message);
-    permit(&mut world);
-    world.until(|world| world.is_gone);
-    assert_eq!(world.disk, None, "it was cleaned when this was permitted");
+    let mut fixture = Fixture::new();
+    fixture.until_state("provisioned");
+    fixture.annotate(names::ERASE, "everything");
+    fixture.failing = Some(("clean/", 2));
+    fixture.delete();
+    fixture.until(|fixture| fixture.status().error_count == 2);
+    fixture.events.clear();
+    protect(&mut fixture);
+    assert!(!writes(&mut fixture) && !fixture.is_gone);
+    assert!(fixture.status().error_message.contains(PROTECT_DISKS), "{}", fixture.status().error_message);
+    permit(&mut fixture);
+    fixture.until(|fixture| fixture.is_gone);
+    assert_eq!(fixture.disk, None, "it was cleaned when this was permitted");
 }
 
 #[test]
@@ -101,64 +101,65 @@ fn work_that_has_begun_is_ended_and_begins_again_when_it_is_permitted() {
         ("deploy/", "provisioning", true),
         ("clean/", "deprovisioning", false),
     ] {
-        let mut world = World::new();
+        let mut fixture = Fixture::new();
         if state == "deprovisioning" {
-            world.until_state("provisioned");
-            world.host.spec.image = None;
+            fixture.until_state("provisioned");
+            fixture.host.spec.image = None;
         }
-        let is_told = |world: &World| world.agent.as_ref().is_some_and(|agent| agent.id.starts_with(work));
-        world.until(|world| is_told(world) && world.state() == state);
-        if let Some(agent) = &mut world.agent {
+        let is_told =
+            |fixture: &Fixture| fixture.agent.as_ref().is_some_and(|agent| agent.id.starts_with(work));
+        fixture.until(|fixture| is_told(fixture) && fixture.state() == state);
+        if let Some(agent) = &mut fixture.agent {
             // The instruction is not read yet, or the agent is silent in the meantime.
             (agent.is_to_write, agent.is_gone) = (true, is_gone);
             (agent.id, agent.state) = (String::new(), None);
         }
-        world.events.clear();
-        protect(&mut world);
-        let plan = world.step();
+        fixture.events.clear();
+        protect(&mut fixture);
+        let plan = fixture.step();
         assert!(plan.instruction.is_some_and(|told| told.action == Action::Wait), "{work} {state}");
-        assert!(world.events.contains(&"DisksProtected"), "{:?}", world.events);
-        assert_held(&mut world, state, "protected");
-        permit(&mut world);
+        assert!(fixture.events.contains(&"DisksProtected"), "{:?}", fixture.events);
+        assert_held(&mut fixture, state, "protected");
+        permit(&mut fixture);
         let next = if state == "provisioning" { "provisioned" } else { "available" };
-        world.until_state(next);
-        assert_eq!(world.disk.is_some(), state == "provisioning");
+        fixture.until_state(next);
+        assert_eq!(fixture.disk.is_some(), state == "provisioning");
     }
 }
 
 #[test]
 fn an_image_that_is_already_written_is_started() {
-    let mut world = World::new();
-    world.until(|world| {
-        world
+    let mut fixture = Fixture::new();
+    fixture.until(|fixture| {
+        fixture
             .agent
             .as_ref()
             .is_some_and(|agent| agent.id.starts_with("deploy/") && agent.state == Some(State::Done))
     });
-    protect(&mut world);
-    world.until_state("provisioned");
-    assert_eq!(world.disk.as_deref(), Some("http://images/a.raw"));
+    protect(&mut fixture);
+    fixture.until_state("provisioned");
+    assert_eq!(fixture.disk.as_deref(), Some("http://images/a.raw"));
 }
 
 #[test]
 fn a_protected_host_is_not_cleaned_for_the_live_image_of_a_claim() {
     for protected_in in ["available", "provisioning"] {
-        let mut world = World::new();
-        world.means = Means::Bmc {
+        let mut fixture = Fixture::new();
+        fixture.means = Means::Bmc {
             credentials: "bmc".into(),
             version: "1".into(),
             has_media: true,
             boots_media: false,
         };
-        world.host.spec.consumer_ref =
+        fixture.host.spec.consumer_ref =
             Some(ObjectReference { kind: Some("HostClaim".into()), ..ObjectReference::default() });
-        if let Some(image) = &mut world.host.spec.image {
+        if let Some(image) = &mut fixture.host.spec.image {
             image.format = Some("live-iso".into());
         }
-        world.until(|world| world.state() == protected_in);
-        protect(&mut world);
-        assert_held(&mut world, protected_in, "they are not cleaned for a live image");
-        permit(&mut world);
-        world.until_state("provisioned");
+        fixture.until(|fixture| fixture.state() == protected_in);
+        protect(&mut fixture);
+        assert_held(&mut fixture, protected_in, "they are not cleaned for a live image");
+        permit(&mut fixture);
+        fixture.until_state("provisioned");
     }
 }

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use machinery::decode::{own, yaml_documents};
 use schemas::admission::{Facts, admit};
 use serde_json::Value;
-use test_plane::World;
+use test_plane::Fixture;
 
 const GROUPS: &[&str] = &[
     "bootstrap.cluster.x-k8s.io",
@@ -63,10 +63,10 @@ fn is_stored(path: &str, written: &Value, stored: &Value) {
 
 /// Applies an example, and returns the cloud-init configuration of the first machine.
 async fn rendered(example: &str) -> (Vec<Value>, Value) {
-    let world = World::new(GROUPS, start).await;
+    let fixture = Fixture::new(GROUPS, start).await;
     let objects = objects(example);
     for object in &objects {
-        let stored = serde_json::to_value(world.create(object.clone()).await).unwrap();
+        let stored = serde_json::to_value(fixture.create(object.clone()).await).unwrap();
         is_stored(&format!("{}", object["kind"]), object, &stored);
     }
     let data = |manager: &Manager| {
@@ -77,8 +77,8 @@ async fn rendered(example: &str) -> (Vec<Value>, Value) {
         });
         secret.map(|secret| String::from_utf8(secret.data.as_ref().unwrap()["value"].0.clone()).unwrap())
     };
-    world.until("the data of the first machine", |manager| data(manager).is_some()).await;
-    let text = data(&world.manager).unwrap();
+    fixture.until("the data of the first machine", |manager| data(manager).is_some()).await;
+    let text = data(&fixture.manager).unwrap();
     // Jinja's expressions are inside of quoted texts.
     let (_, configuration) = yaml_documents(&text).unwrap().remove(0);
     (objects, configuration.value)

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::HasConditions;
 use schemas::metal3::{BareMetalHost, HostClaim};
 use serde_json::{Value, json};
-use test_plane::World;
+use test_plane::Fixture;
 
 const GROUPS: &[&str] = &["cluster.x-k8s.io", "infrastructure.cluster.x-k8s.io", "metal3.io"];
 pub const VERSION: &str = "metal3.io/v1alpha1";
@@ -19,18 +19,18 @@ fn start(manager: &Manager) {
 }
 
 /// Starts a server with the namespaces `metal`, of the hosts, and `tenant`.
-pub async fn world() -> World {
-    let world = World::new(GROUPS, start).await;
+pub async fn fixture() -> Fixture {
+    let fixture = Fixture::new(GROUPS, start).await;
     for name in ["metal", "tenant"] {
-        world.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
+        fixture.create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})).await;
     }
-    world
+    fixture
 }
 
-pub async fn policy(world: &World, namespaces: Value) {
+pub async fn policy(fixture: &Fixture, namespaces: Value) {
     let metadata = json!({"name": "tenants", "namespace": "metal"});
     let spec = json!({"hostClaimNamespaces": namespaces});
-    world
+    fixture
         .create(
             json!({"apiVersion": VERSION, "kind": "HostDeployPolicy", "metadata": metadata, "spec": spec}),
         )
@@ -38,8 +38,8 @@ pub async fn policy(world: &World, namespaces: Value) {
 }
 
 /// Creates a host that is available.
-pub async fn host(world: &World, name: &str) {
-    world
+pub async fn host(fixture: &Fixture, name: &str) {
+    fixture
         .create(json!({
             "apiVersion": VERSION, "kind": "BareMetalHost", "metadata": {"name": name, "namespace": "metal"},
             "spec": {"online": false, "bootMACAddress": "52:54:00:00:00:01"},
@@ -50,7 +50,7 @@ pub async fn host(world: &World, name: &str) {
 }
 
 /// Plays the host's own controller.
-pub async fn becomes(world: &World, name: &str, state: &str) {
+pub async fn becomes(fixture: &Fixture, name: &str, state: &str) {
     let is_provisioned = state == "provisioned";
     let condition = |type_: &str, is_true: bool| {
         json!({"type": type_, "status": if is_true { "True" } else { "False" }, "reason": "Test", "message": "",
@@ -58,22 +58,22 @@ pub async fn becomes(world: &World, name: &str, state: &str) {
     };
     let status = json!({"provisioning": {"state": state}, "poweredOn": is_provisioned, "conditions": [
         condition("Provisioned", is_provisioned), condition("AvailableForProvisioning", state == "available")]});
-    world.patch_status_in::<BareMetalHost>("metal", name, json!({"status": status})).await;
+    fixture.patch_status_in::<BareMetalHost>("metal", name, json!({"status": status})).await;
 }
 
-pub async fn claim(world: &World, spec: Value) {
+pub async fn claim(fixture: &Fixture, spec: Value) {
     let mut all = json!({"poweredOn": true, "image": {"url": IMAGE, "checksum": "abc"}});
     all.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
     let metadata = json!({"name": "c", "namespace": "tenant"});
-    world
+    fixture
         .create(json!({"apiVersion": VERSION, "kind": "HostClaim", "metadata": metadata, "spec": all}))
         .await;
 }
 
-pub async fn secret(world: &World, namespace: &str, name: &str, content: &str) {
+pub async fn secret(fixture: &Fixture, namespace: &str, name: &str, content: &str) {
     let metadata = json!({"name": name, "namespace": namespace});
     let data = json!({"userData": content});
-    world
+    fixture
         .create(json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": data}))
         .await;
 }
@@ -106,10 +106,10 @@ pub fn image(manager: &Manager) -> Option<String> {
     host_of(manager).spec.image.as_ref().map(|image| image.url.clone())
 }
 
-pub async fn is_ready(world: &World) {
-    world.until("the claim is ready", |manager| said(manager, "Ready").0 == "True").await;
+pub async fn is_ready(fixture: &Fixture) {
+    fixture.until("the claim is ready", |manager| said(manager, "Ready").0 == "True").await;
 }
 
-pub async fn change(world: &World, spec: Value) {
-    world.patch_in::<HostClaim>("tenant", "c", json!({"spec": spec})).await;
+pub async fn change(fixture: &Fixture, spec: Value) {
+    fixture.patch_in::<HostClaim>("tenant", "c", json!({"spec": spec})).await;
 }

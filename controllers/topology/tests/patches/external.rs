@@ -7,22 +7,22 @@ use cluster_topology::patches::{GeneratePatchesResponse, PatchItem};
 use cluster_topology::{Blueprint, Current, Desired, PatchError, Patching, Step};
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 /// An inline patch, an external one, and an inline one that builds on both.
-fn world() -> World {
-    let mut world = World::new();
-    world.variable("mine", "inline", json!(1));
-    world.variable("theirs", "ext", json!(2));
-    world.cluster["spec"]["topology"]["controlPlane"]["variables"] =
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.variable("mine", "inline", json!(1));
+    fixture.variable("theirs", "ext", json!(2));
+    fixture.cluster["spec"]["topology"]["controlPlane"]["variables"] =
         json!({ "overrides": [{ "name": "theirs", "value": 3 }, { "name": "mine", "value": 4 }] });
-    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/first", "value": [] }]));
+    fixture.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/first", "value": [] }]));
     let external = json!({ "name": "ext", "external": { "generatePatchesExtension": "g", "validateTopologyExtension": "v" } });
-    world.class["spec"]["patches"].as_array_mut().expect("a list").push(external);
-    world.patch_infrastructure(
+    fixture.class["spec"]["patches"].as_array_mut().expect("a list").push(external);
+    fixture.patch_infrastructure(
         json!([{ "op": "add", "path": "/spec/template/spec/second/-", "value": "after" }]),
     );
-    world
+    fixture
 }
 
 fn item(uid: &str, patch_type: &str, patch: Value) -> PatchItem {
@@ -37,9 +37,9 @@ fn item(uid: &str, patch_type: &str, patch: Value) -> PatchItem {
 type Answer = Box<dyn FnOnce(&str) -> Vec<PatchItem>>;
 
 /// Runs all patches with one answer for the extension.
-fn run(world: &World, answer: impl FnOnce(&str) -> Vec<PatchItem>) -> Result<Desired, PatchError> {
-    let (blueprint, current) = (world.blueprint(), world.current());
-    let mut patching = begin(world, &blueprint, &current)?;
+fn run(fixture: &Fixture, answer: impl FnOnce(&str) -> Vec<PatchItem>) -> Result<Desired, PatchError> {
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    let mut patching = begin(fixture, &blueprint, &current)?;
     let Step::Generate { request, .. } = patching.next()? else { panic!("the extension is asked") };
     patching.answer(GeneratePatchesResponse { items: answer(&request.items[0].uid) })?;
     while !matches!(patching.next()?, Step::Done) {}
@@ -47,18 +47,23 @@ fn run(world: &World, answer: impl FnOnce(&str) -> Vec<PatchItem>) -> Result<Des
 }
 
 fn begin<'a>(
-    world: &World,
+    fixture: &Fixture,
     blueprint: &'a Blueprint,
     current: &'a Current,
 ) -> Result<Patching<'a>, PatchError> {
-    Patching::new(blueprint, &current.cluster, world.unpatched().expect("it can be made"), Contract::V1Beta2)
+    Patching::new(
+        blueprint,
+        &current.cluster,
+        fixture.unpatched().expect("it can be made"),
+        Contract::V1Beta2,
+    )
 }
 
 #[test]
 fn an_extension_sees_the_templates_as_they_are_and_its_variables() {
-    let world = world();
-    let (blueprint, current) = (world.blueprint(), world.current());
-    let mut patching = begin(&world, &blueprint, &current).expect("they are templates");
+    let fixture = fixture();
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    let mut patching = begin(&fixture, &blueprint, &current).expect("they are templates");
     let Step::Generate { patch, request } = patching.next().expect("the first patch fits") else {
         panic!("asked")
     };
@@ -96,7 +101,7 @@ fn an_extension_sees_the_templates_as_they_are_and_its_variables() {
 
 #[test]
 fn answers_are_applied_in_between() {
-    let desired = run(&world(), |uid| {
+    let desired = run(&fixture(), |uid| {
         vec![
             item(
                 uid,
@@ -124,9 +129,9 @@ fn answers_are_applied_in_between() {
 
 #[test]
 fn the_topology_is_validated_after_all_patches() {
-    let world = world();
-    let (blueprint, current) = (world.blueprint(), world.current());
-    let mut patching = begin(&world, &blueprint, &current).expect("they are templates");
+    let fixture = fixture();
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    let mut patching = begin(&fixture, &blueprint, &current).expect("they are templates");
     assert!(matches!(patching.next(), Ok(Step::Generate { .. })));
     assert_eq!(patching.next().expect_err("it is not answered"), PatchError::OutOfOrder);
     let uid = "00000000-0000-0000-0000-000000000001";
@@ -144,10 +149,13 @@ fn the_topology_is_validated_after_all_patches() {
 
 #[test]
 fn desired_objects_cannot_be_had_half_patched() {
-    let world = world();
-    let (blueprint, current) = (world.blueprint(), world.current());
-    assert_eq!(begin(&world, &blueprint, &current).expect("templates").finish(), Err(PatchError::OutOfOrder));
-    let mut patching = begin(&world, &blueprint, &current).expect("templates");
+    let fixture = fixture();
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    assert_eq!(
+        begin(&fixture, &blueprint, &current).expect("templates").finish(),
+        Err(PatchError::OutOfOrder)
+    );
+    let mut patching = begin(&fixture, &blueprint, &current).expect("templates");
     assert!(patching.next().is_ok());
     assert_eq!(patching.finish(), Err(PatchError::OutOfOrder));
 }
@@ -155,7 +163,7 @@ fn desired_objects_cannot_be_had_half_patched() {
 #[test]
 fn nonsense_is_refused() {
     let patch = |patch: Value| move |uid: &str| vec![item(uid, "JSONPatch", patch)];
-    let error = |answer: Answer| run(&world(), answer).expect_err("nonsense").to_string();
+    let error = |answer: Answer| run(&fixture(), answer).expect_err("nonsense").to_string();
     let rows: Vec<(Answer, &str)> = vec![
         (
             Box::new(|_| vec![item("other", "JSONPatch", json!([]))]),
@@ -200,13 +208,13 @@ fn nonsense_is_refused() {
 
 #[test]
 fn an_extension_can_only_validate_and_a_patch_must_be_something() {
-    let mut world = World::new();
-    world.class["spec"]["patches"] =
+    let mut fixture = Fixture::new();
+    fixture.class["spec"]["patches"] =
         json!([{ "name": "check", "external": { "validateTopologyExtension": "v" } }]);
-    let (blueprint, current) = (world.blueprint(), world.current());
-    let mut patching = begin(&world, &blueprint, &current).expect("templates");
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    let mut patching = begin(&fixture, &blueprint, &current).expect("templates");
     assert!(matches!(patching.next(), Ok(Step::Validate { .. })));
     assert!(matches!(patching.next(), Ok(Step::Done)));
-    world.class["spec"]["patches"] = json!([{ "name": "nothing" }]);
-    assert_eq!(world.error(), "patch \"nothing\" of the ClusterClass has neither definitions nor external");
+    fixture.class["spec"]["patches"] = json!([{ "name": "nothing" }]);
+    assert_eq!(fixture.error(), "patch \"nothing\" of the ClusterClass has neither definitions nor external");
 }

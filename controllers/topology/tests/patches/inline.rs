@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 /// The spec of the infrastructure after one patch.
 fn spec(patches: Value) -> Result<Value, String> {
-    let mut world = World::new();
-    world.templates[0]["spec"]["template"]["spec"] =
+    let mut fixture = Fixture::new();
+    fixture.templates[0]["spec"]["template"]["spec"] =
         json!({ "zone": "a", "list": ["x", "y"], "map": { "k/1": 1, "k~2": 2 } });
-    world.patch_infrastructure(patches);
-    world.desired().map(|desired| desired.infrastructure["spec"].clone()).map_err(|error| error.to_string())
+    fixture.patch_infrastructure(patches);
+    fixture.desired().map(|desired| desired.infrastructure["spec"].clone()).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -65,15 +65,15 @@ fn operations_that_do_not_fit_say_what_is_missing() {
 
 #[test]
 fn values_come_from_variables_and_templates() {
-    let mut world = World::new();
-    world.variable(
+    let mut fixture = Fixture::new();
+    fixture.variable(
         "proxy",
         "inline",
         json!({ "url": "http://p", "zones": [{ "name": "a" }, { "name": "b" }] }),
     );
-    world.variable("count", "inline", json!(3));
+    fixture.variable("count", "inline", json!(3));
     let place = |name: &str, from: Value| json!({ "op": "add", "path": format!("/spec/template/spec/{name}"), "valueFrom": from });
-    world.patch_infrastructure(json!([
+    fixture.patch_infrastructure(json!([
         place("a", json!({ "variable": "proxy.url" })),
         place("b", json!({ "variable": "proxy.zones[1].name" })),
         place("c", json!({ "variable": "proxy.zones[0]" })),
@@ -88,7 +88,7 @@ fn values_come_from_variables_and_templates() {
         place("i", json!({ "template": "{{ toJson .proxy.zones }}" })),
         place("j", json!({ "template": "1.0" })),
     ]));
-    let spec = world.desired().expect("they can be applied").infrastructure["spec"].clone();
+    let spec = fixture.desired().expect("they can be applied").infrastructure["spec"].clone();
     let expected = json!({
         "zone": "a", "a": "http://p", "b": "b", "c": { "name": "a" }, "d": 3, "e": "c1", "f": "http://p/3",
         "g": { "count": 4, "list": [3, "3"] }, "h": null, "i": [{ "name": "a" }, { "name": "b" }], "j": 1,
@@ -112,13 +112,13 @@ fn values_that_cannot_be_made_say_why() {
         (json!({}), "exactly one of"),
     ];
     for (from, part) in rows {
-        let mut world = World::new();
-        world.variable("proxy", "inline", json!({}));
-        world.variable("list", "inline", json!([1, 2]));
-        world.patch_infrastructure(
+        let mut fixture = Fixture::new();
+        fixture.variable("proxy", "inline", json!({}));
+        fixture.variable("list", "inline", json!([1, 2]));
+        fixture.patch_infrastructure(
             json!([{ "op": "add", "path": "/spec/template/spec/a", "valueFrom": from }]),
         );
-        let error = world.error();
+        let error = fixture.error();
         assert!(error.contains("definitions[0].jsonPatches[0]: ") && error.contains(part), "{error}");
     }
 }
@@ -136,49 +136,49 @@ fn a_patch_is_enabled_where_its_condition_is_true() {
         ("True", true),
     ];
     for (condition, expected) in rows {
-        let mut world = World::new();
-        world.variable("count", "inline", json!(3));
-        let patch =
-            world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/a", "value": 1 }]));
+        let mut fixture = Fixture::new();
+        fixture.variable("count", "inline", json!(3));
+        let patch = fixture
+            .patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/a", "value": 1 }]));
         patch["enabledIf"] = json!(condition);
-        let spec = &world.desired().expect("it can be applied").infrastructure["spec"];
+        let spec = &fixture.desired().expect("it can be applied").infrastructure["spec"];
         assert_eq!(spec.get("a").is_some(), expected, "{condition}");
     }
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let patch =
-        world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/a", "value": 1 }]));
+        fixture.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/a", "value": 1 }]));
     patch["enabledIf"] = json!("{{ index .shape \"x\" }}");
-    assert!(world.error().contains("InfraTemplate ns/infra: enabledIf: "), "{}", world.error());
+    assert!(fixture.error().contains("InfraTemplate ns/infra: enabledIf: "), "{}", fixture.error());
 }
 
 #[test]
 fn patches_accumulate_in_their_order() {
-    let mut world = World::new();
-    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list", "value": [] }]));
-    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list/-", "value": 1 }]));
-    let second = json!({ "selector": world.class["spec"]["patches"][1]["definitions"][0]["selector"],
+    let mut fixture = Fixture::new();
+    fixture.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list", "value": [] }]));
+    fixture.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list/-", "value": 1 }]));
+    let second = json!({ "selector": fixture.class["spec"]["patches"][1]["definitions"][0]["selector"],
         "jsonPatches": [{ "op": "add", "path": "/spec/template/spec/list/-", "value": 2 }] });
-    world.class["spec"]["patches"][1]["definitions"].as_array_mut().expect("a list").push(second);
-    world
+    fixture.class["spec"]["patches"][1]["definitions"].as_array_mut().expect("a list").push(second);
+    fixture
         .patch_infrastructure(json!([{ "op": "replace", "path": "/spec/template/spec/list/0", "value": 3 }]));
-    let spec = world.desired().expect("they can be applied").infrastructure["spec"].clone();
+    let spec = fixture.desired().expect("they can be applied").infrastructure["spec"].clone();
     assert_eq!(spec["list"], json!([3, 2]));
     // Patches that fight: the one that takes away what the next one wants fails at the next one.
-    world.patch_infrastructure(json!([{ "op": "remove", "path": "/spec/template/spec/list" }]));
-    world.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list/-", "value": 4 }]));
-    assert!(world.error().starts_with("patch \"p4\""), "{}", world.error());
+    fixture.patch_infrastructure(json!([{ "op": "remove", "path": "/spec/template/spec/list" }]));
+    fixture.patch_infrastructure(json!([{ "op": "add", "path": "/spec/template/spec/list/-", "value": 4 }]));
+    assert!(fixture.error().starts_with("patch \"p4\""), "{}", fixture.error());
 }
 
 #[test]
 fn patches_of_one_part_do_not_reach_another() {
-    let mut world = World::new();
-    let workers = &mut world.cluster["spec"]["topology"]["workers"]["machineDeployments"];
+    let mut fixture = Fixture::new();
+    let workers = &mut fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"];
     *workers = json!([{ "class": "small", "name": "md-0" }, { "class": "small", "name": "md-1" }]);
     let classes = json!({ "machineDeploymentClass": { "names": ["small"] } });
     let from = json!({ "template": "- {{ .builtin.machineDeployment.topologyName }}" });
     let patches = json!([{ "op": "replace", "path": "/spec/template/spec/commands", "valueFrom": from }]);
-    world.patch("bootstrap.example.io/v1", "BootTemplate", classes, patches);
-    let desired = world.desired().expect("it can be applied");
+    fixture.patch("bootstrap.example.io/v1", "BootTemplate", classes, patches);
+    let desired = fixture.desired().expect("it can be applied");
     for name in ["md-0", "md-1"] {
         let template = &desired.machine_deployments[name].bootstrap_template;
         assert_eq!(template["spec"]["template"]["spec"]["commands"], json!([name]));

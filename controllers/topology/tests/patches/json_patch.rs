@@ -7,12 +7,12 @@ use cluster_topology::patches::{GeneratePatchesResponse, PatchItem};
 use cluster_topology::{Patching, Step};
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 /// Applies one operation to the template of the infrastructure. Returns what is made from it.
-fn ours(world: &World, operation: &Value) -> Option<Value> {
-    let (blueprint, current) = (world.blueprint(), world.current());
-    let unpatched = world.unpatched().expect("it can be made");
+fn ours(fixture: &Fixture, operation: &Value) -> Option<Value> {
+    let (blueprint, current) = (fixture.blueprint(), fixture.current());
+    let unpatched = fixture.unpatched().expect("it can be made");
     let mut patching =
         Patching::new(&blueprint, &current.cluster, unpatched, Contract::V1Beta2).expect("templates");
     let Ok(Step::Generate { request, .. }) = patching.next() else { panic!("the extension is asked") };
@@ -25,11 +25,11 @@ fn ours(world: &World, operation: &Value) -> Option<Value> {
 
 #[test]
 fn operations_agree_with_those_of_the_api() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let spec =
         json!({ "o": { "a": 1, "x/y": 2, "x~y": 3 }, "l": [1, { "a": 2 }, 3], "n": null, "s": "text" });
-    world.templates[0]["spec"]["template"]["spec"] = spec;
-    world.class["spec"]["patches"] =
+    fixture.templates[0]["spec"]["template"]["spec"] = spec;
+    fixture.class["spec"]["patches"] =
         json!([{ "name": "ext", "external": { "generatePatchesExtension": "g" } }]);
     let below = [
         "/o", "/o/a", "/o/x~1y", "/o/x~0y", "/o/new", "/o/new/a", "/l", "/l/0", "/l/1/a", "/l/2", "/l/3",
@@ -53,9 +53,9 @@ fn operations_agree_with_those_of_the_api() {
     let (mut same, mut stricter) = (0, 0);
     for operation in &operations {
         let patch = json!([operation]).to_string();
-        let theirs = machinery::patch::json_patch(&world.templates[0], patch.as_bytes()).ok();
+        let theirs = machinery::patch::json_patch(&fixture.templates[0], patch.as_bytes()).ok();
         let theirs = theirs.map(|patched| patched.object["spec"]["template"]["spec"].clone());
-        match (ours(&world, operation), theirs) {
+        match (ours(&fixture, operation), theirs) {
             (Some(ours), theirs) => {
                 assert_eq!(Some(ours), theirs, "{operation}");
                 same += 1;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 const INFRASTRUCTURE: &str = "infrastructure.example.io/v1";
 
@@ -12,24 +12,24 @@ fn add(path: &str, value: Value) -> Value {
 
 #[test]
 fn a_control_plane_keeps_what_the_topology_decides() {
-    let mut world = World::new();
-    let topology = &mut world.cluster["spec"]["topology"]["controlPlane"];
+    let mut fixture = Fixture::new();
+    let topology = &mut fixture.cluster["spec"]["topology"]["controlPlane"];
     topology["deletion"] = json!({ "nodeDrainTimeoutSeconds": 1 });
     topology["rollout"] = json!({ "after": "2026-01-01T00:00:00Z" });
     topology["readinessGates"] = json!([{ "conditionType": "A" }]);
     topology["taints"] = json!([{ "key": "k", "effect": "NoExecute", "propagation": "Always" }]);
-    let before = world.desired().expect("there is no patch").control_plane;
+    let before = fixture.desired().expect("there is no patch").control_plane;
     let machine = json!({ "infrastructureRef": "x", "readinessGates": [], "taints": [], "more": 1,
         "deletion": { "nodeDrainTimeoutSeconds": 9, "nodeDeletionTimeoutSeconds": 9 } });
     let stolen = json!({ "replicas": 9, "version": "v9.0.0", "rollout": { "after": "never" },
         "machineTemplate": { "metadata": { "labels": { "x": "y" } }, "spec": machine }, "mine": true });
-    world.patch(
+    fixture.patch(
         INFRASTRUCTURE,
         "PlaneTemplate",
         json!({ "controlPlane": true }),
         json!([add("/spec/template/spec", stolen)]),
     );
-    let after = world.desired().expect("it can be applied").control_plane;
+    let after = fixture.desired().expect("it can be applied").control_plane;
     let kept = [
         "/spec/replicas",
         "/spec/version",
@@ -55,13 +55,13 @@ fn a_control_plane_keeps_what_the_topology_decides() {
 
 #[test]
 fn labels_and_annotations_of_topologies_stay() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let stolen = json!({
         "labels": { "cluster.x-k8s.io/cluster-name": "other", "topology.cluster.x-k8s.io/deployment-name": "other", "mine": "1" },
         "annotations": { "cluster.x-k8s.io/cloned-from-name": "other", "mine": "1" },
     });
-    let before = world.desired().expect("there is no patch");
-    world.patch_infrastructure(json!([add("/spec/template/metadata", stolen.clone())]));
+    let before = fixture.desired().expect("there is no patch");
+    fixture.patch_infrastructure(json!([add("/spec/template/metadata", stolen.clone())]));
     let classes = json!({ "machineDeploymentClass": { "names": ["*"] } });
     let patches = json!([
         add("/metadata/labels", stolen["labels"].clone()),
@@ -69,8 +69,8 @@ fn labels_and_annotations_of_topologies_stay() {
         add("/metadata/name", json!("other")),
         add("/kind", json!("Other")),
     ]);
-    world.patch("bootstrap.example.io/v1", "BootTemplate", classes, patches);
-    let after = world.desired().expect("it can be applied");
+    fixture.patch("bootstrap.example.io/v1", "BootTemplate", classes, patches);
+    let after = fixture.desired().expect("it can be applied");
     let template =
         |desired: &cluster_topology::Desired| desired.machine_deployments["md-0"].bootstrap_template.clone();
     for (before, after) in
@@ -91,15 +91,15 @@ fn labels_and_annotations_of_topologies_stay() {
 
 #[test]
 fn labels_of_a_template_are_those_of_what_is_made_from_it() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let from = json!({ "template": "{{ .builtin.cluster.name }}" });
     let path = "/spec/template/metadata/labels/topology.cluster.x-k8s.io~1owned";
-    world.patch_infrastructure(json!([
+    fixture.patch_infrastructure(json!([
         { "op": "replace", "path": path, "value": "seen" },
         { "op": "add", "path": "/spec/template/metadata/labels/mine", "valueFrom": from },
     ]));
     let labels =
-        world.desired().expect("patches see the labels").infrastructure["metadata"]["labels"].clone();
+        fixture.desired().expect("patches see the labels").infrastructure["metadata"]["labels"].clone();
     assert_eq!(
         labels,
         json!({ "cluster.x-k8s.io/cluster-name": "c1", "topology.cluster.x-k8s.io/owned": "", "mine": "c1" })
@@ -108,14 +108,14 @@ fn labels_of_a_template_are_those_of_what_is_made_from_it() {
 
 #[test]
 fn a_template_keeps_the_metadata_of_its_machines() {
-    let mut world = World::new();
+    let mut fixture = Fixture::new();
     let classes = json!({ "machineDeploymentClass": { "names": ["small"] } });
     let patches = json!([
         add("/spec/template/metadata", json!({ "annotations": { "a": "1" } })),
         add("/spec/more", json!(1))
     ]);
-    world.patch(INFRASTRUCTURE, "MachineTemplate", classes, patches);
-    let template = world.desired().expect("it can be applied").machine_deployments["md-0"]
+    fixture.patch(INFRASTRUCTURE, "MachineTemplate", classes, patches);
+    let template = fixture.desired().expect("it can be applied").machine_deployments["md-0"]
         .infrastructure_template
         .clone();
     let expected =
@@ -125,16 +125,21 @@ fn a_template_keeps_the_metadata_of_its_machines() {
 
 #[test]
 fn a_template_that_is_none_any_more_is_an_error() {
-    let mut world = World::new();
-    world.patch_infrastructure(json!([{ "op": "replace", "path": "/spec/template/spec", "value": "text" }]));
-    assert_eq!(world.desired().expect("a text is a value").infrastructure["spec"], "text");
-    world.patch(
+    let mut fixture = Fixture::new();
+    fixture
+        .patch_infrastructure(json!([{ "op": "replace", "path": "/spec/template/spec", "value": "text" }]));
+    assert_eq!(fixture.desired().expect("a text is a value").infrastructure["spec"], "text");
+    fixture.patch(
         INFRASTRUCTURE,
         "PlaneTemplate",
         json!({ "controlPlane": true }),
         json!([{ "op": "replace", "path": "/spec/template/spec", "value": "text" }]),
     );
-    assert!(world.error().starts_with("PlaneTemplate ns/plane: spec.machineTemplate"), "{}", world.error());
+    assert!(
+        fixture.error().starts_with("PlaneTemplate ns/plane: spec.machineTemplate"),
+        "{}",
+        fixture.error()
+    );
 }
 
 #[test]
@@ -146,9 +151,9 @@ fn an_endpoint_that_is_not_filled_in_belongs_to_the_provider() {
         (json!({ "host": "h", "port": 6443 }), Some(json!({ "host": "h", "port": 6443 }))),
     ];
     for (endpoint, expected) in rows {
-        let mut world = World::new();
-        world.templates[0]["spec"]["template"]["spec"]["controlPlaneEndpoint"] = endpoint;
-        let spec = world.desired().expect("there is no patch").infrastructure["spec"].clone();
+        let mut fixture = Fixture::new();
+        fixture.templates[0]["spec"]["template"]["spec"]["controlPlaneEndpoint"] = endpoint;
+        let spec = fixture.desired().expect("there is no patch").infrastructure["spec"].clone();
         assert_eq!(spec.get("controlPlaneEndpoint"), expected.as_ref());
     }
 }
@@ -157,9 +162,9 @@ fn an_endpoint_that_is_not_filled_in_belongs_to_the_provider() {
 fn labels_that_are_none_are_an_error() {
     let classes = json!({ "machineDeploymentClass": { "names": ["small"] } });
     let row = |path: &str, value: Value| {
-        let mut world = World::new();
-        world.patch("bootstrap.example.io/v1", "BootTemplate", classes.clone(), json!([add(path, value)]));
-        world.desired().map(|desired| desired.machine_deployments["md-0"].bootstrap_template.clone())
+        let mut fixture = Fixture::new();
+        fixture.patch("bootstrap.example.io/v1", "BootTemplate", classes.clone(), json!([add(path, value)]));
+        fixture.desired().map(|desired| desired.machine_deployments["md-0"].bootstrap_template.clone())
     };
     for (path, value) in [
         ("/metadata/labels", json!("x")),

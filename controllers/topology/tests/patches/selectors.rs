@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 const INFRASTRUCTURE: &str = "infrastructure.example.io/v1";
 const BOOTSTRAP: &str = "bootstrap.example.io/v1";
 
 /// Names of the parts that a definition changes.
 fn changed(api_version: &str, kind: &str, resources: Value) -> Vec<String> {
-    let mut world = World::new();
-    world.cluster["spec"]["topology"]["workers"]["machineDeployments"] =
+    let mut fixture = Fixture::new();
+    fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"] =
         json!([{ "class": "small", "name": "s" }, { "class": "large", "name": "l" }]);
-    world.patch(
+    fixture.patch(
         api_version,
         kind,
         resources,
         json!([{ "op": "add", "path": "/spec/template/spec/hit", "value": true }]),
     );
-    let desired = world.desired().expect("it can be applied");
+    let desired = fixture.desired().expect("it can be applied");
     let mut found = Vec::new();
     let mut look = |name: &str, object: &Value| {
         let hits = [object.pointer("/spec/hit"), object.pointer("/spec/template/spec/hit")];

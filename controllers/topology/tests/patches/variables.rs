@@ -2,23 +2,23 @@
 
 use serde_json::{Value, json};
 
-use crate::topology::support::World;
+use crate::topology::support::Fixture;
 
 /// The value of a template in a patch for each part: its names with the value.
-fn seen(world: &World, template: &str) -> Vec<(&'static str, Value)> {
-    let mut world = world.clone();
+fn seen(fixture: &Fixture, template: &str) -> Vec<(&'static str, Value)> {
+    let mut fixture = fixture.clone();
     let patch = || json!([{ "op": "add", "path": "/spec/template/spec/seen", "valueFrom": { "template": template } }]);
     let infrastructure = "infrastructure.example.io/v1";
-    world.patch_infrastructure(patch());
-    world.patch(infrastructure, "PlaneTemplate", json!({ "controlPlane": true }), patch());
-    world.patch(
+    fixture.patch_infrastructure(patch());
+    fixture.patch(infrastructure, "PlaneTemplate", json!({ "controlPlane": true }), patch());
+    fixture.patch(
         infrastructure,
         "MachineTemplate",
         json!({ "controlPlane": true, "machineDeploymentClass": { "names": ["*"] } }),
         patch(),
     );
-    world.patch(infrastructure, "PoolTemplate", json!({ "machinePoolClass": { "names": ["*"] } }), patch());
-    let desired = world.desired().expect("it can be rendered");
+    fixture.patch(infrastructure, "PoolTemplate", json!({ "machinePoolClass": { "names": ["*"] } }), patch());
+    let desired = fixture.desired().expect("it can be rendered");
     let machines = desired.control_plane_machines_template.as_ref().expect("the class has one");
     let deployment = &desired.machine_deployments["md-0"].infrastructure_template;
     let template = |object: &Value| object["spec"]["template"]["spec"]["seen"].clone();
@@ -33,43 +33,43 @@ fn seen(world: &World, template: &str) -> Vec<(&'static str, Value)> {
 
 #[test]
 fn overrides_win_in_their_part() {
-    let mut world = World::new();
-    world.variable("v", "inline", json!("all"));
+    let mut fixture = Fixture::new();
+    fixture.variable("v", "inline", json!("all"));
     let overrides = |value: &str| json!({ "overrides": [{ "name": "v", "value": value }] });
-    let topology = &mut world.cluster["spec"]["topology"];
+    let topology = &mut fixture.cluster["spec"]["topology"];
     topology["controlPlane"]["variables"] = overrides("plane");
     topology["workers"]["machineDeployments"][0]["variables"] = overrides("deployment");
     topology["workers"]["machinePools"][0]["variables"] = overrides("pool");
-    let values: Vec<_> = seen(&world, "{{ .v }}").into_iter().map(|(_, value)| value).collect();
+    let values: Vec<_> = seen(&fixture, "{{ .v }}").into_iter().map(|(_, value)| value).collect();
     assert_eq!(values, ["all", "plane", "plane", "deployment", "pool"]);
 }
 
 #[test]
 fn only_variables_that_are_defined_inline_are_seen() {
-    let mut world = World::new();
-    world.variable("theirs", "external", json!("x"));
-    world.variable("builtin", "inline", json!({ "cluster": { "name": "stolen" } }));
-    world.cluster["spec"]["topology"]["variables"]
+    let mut fixture = Fixture::new();
+    fixture.variable("theirs", "external", json!("x"));
+    fixture.variable("builtin", "inline", json!({ "cluster": { "name": "stolen" } }));
+    fixture.cluster["spec"]["topology"]["variables"]
         .as_array_mut()
         .expect("a list")
         .push(json!({ "name": "undefined", "value": 1 }));
-    let values = seen(&world, "{{ .theirs }} {{ .undefined }} {{ .builtin.cluster.name }}");
+    let values = seen(&fixture, "{{ .theirs }} {{ .undefined }} {{ .builtin.cluster.name }}");
     assert_eq!(values[0].1, "<no value> <no value> c1");
-    world.patch_infrastructure(
+    fixture.patch_infrastructure(
         json!([{ "op": "add", "path": "/spec/template/spec/x", "valueFrom": { "variable": "theirs" } }]),
     );
-    assert!(world.error().contains("the variable \"theirs\" has no value"), "{}", world.error());
+    assert!(fixture.error().contains("the variable \"theirs\" has no value"), "{}", fixture.error());
 }
 
 #[test]
 fn builtin_describes_the_cluster_and_the_part() {
-    let mut world = World::new();
-    world.cluster["metadata"]["annotations"] = json!({ "mine": "1", "kubectl.kubernetes.io/last-applied-configuration": "{}", "cluster.x-k8s.io/conversion-data": "{}" });
-    world.cluster["metadata"]["labels"] = json!({ "l": "1" });
-    world.cluster["spec"]["clusterNetwork"] = json!({ "serviceDomain": "d", "services": { "cidrBlocks": ["10.0.0.0/16"] }, "pods": { "cidrBlocks": ["10.1.0.0/16"] } });
-    world.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["metadata"] =
+    let mut fixture = Fixture::new();
+    fixture.cluster["metadata"]["annotations"] = json!({ "mine": "1", "kubectl.kubernetes.io/last-applied-configuration": "{}", "cluster.x-k8s.io/conversion-data": "{}" });
+    fixture.cluster["metadata"]["labels"] = json!({ "l": "1" });
+    fixture.cluster["spec"]["clusterNetwork"] = json!({ "serviceDomain": "d", "services": { "cidrBlocks": ["10.0.0.0/16"] }, "pods": { "cidrBlocks": ["10.1.0.0/16"] } });
+    fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"][0]["metadata"] =
         json!({ "annotations": { "a": "1" } });
-    let seen = seen(&world, "{{ toJson .builtin }}");
+    let seen = seen(&fixture, "{{ toJson .builtin }}");
     let owned = json!({ "cluster.x-k8s.io/cluster-name": "c1", "topology.cluster.x-k8s.io/owned": "" });
     let with = |name: &str, value: &str| {
         let mut labels = owned.clone();
@@ -83,7 +83,7 @@ fn builtin_describes_the_cluster_and_the_part() {
         "network": { "serviceDomain": "d", "services": ["10.0.0.0/16"], "pods": ["10.1.0.0/16"] },
     });
     assert_eq!(seen[0].1, json!({ "cluster": cluster }));
-    let desired = world.desired().expect("there is no patch");
+    let desired = fixture.desired().expect("there is no patch");
     let name = |object: &Value| object["metadata"]["name"].clone();
     let plane = json!({
         "version": "v1.35.0", "name": name(&desired.control_plane), "replicas": 3,
@@ -117,11 +117,11 @@ fn builtin_describes_the_cluster_and_the_part() {
 
 #[test]
 fn builtin_has_only_what_the_topology_decides() {
-    let mut world = World::new();
-    world.cluster["spec"]["topology"]["controlPlane"] = json!({});
-    world.cluster["spec"]["topology"]["classRef"]["namespace"] = json!("classes");
-    world.templates[1]["spec"]["template"]["spec"]["replicas"] = json!(7);
+    let mut fixture = Fixture::new();
+    fixture.cluster["spec"]["topology"]["controlPlane"] = json!({});
+    fixture.cluster["spec"]["topology"]["classRef"]["namespace"] = json!("classes");
+    fixture.templates[1]["spec"]["template"]["spec"]["replicas"] = json!(7);
     let template = "{{ hasKey .builtin \"controlPlane\" }} {{ with .builtin.controlPlane }}{{ hasKey . \"replicas\" }}{{ end }} {{ .builtin.cluster.topology.classNamespace }}";
-    let seen = seen(&world, template);
+    let seen = seen(&fixture, template);
     assert_eq!((&seen[0].1, &seen[1].1), (&json!("false  classes"), &json!("true false classes")));
 }

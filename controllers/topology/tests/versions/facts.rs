@@ -7,11 +7,11 @@ use cluster_topology::versions::{Facts, Hook, Hooks};
 use cluster_topology::{ControlPlane, Workers};
 use serde_json::{Value, json};
 
-use crate::topology::support::{World, typed};
+use crate::topology::support::{Fixture, typed};
 
-fn world() -> World {
-    let mut world = World::new();
-    let mut current = world.current();
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::new();
+    let mut current = fixture.current();
     let plane = json!({
         "kind": "Plane", "spec": { "version": "v1.35.0" },
         "status": { "versions": [{ "version": "v1.34.0" }, { "version": "v1.35.0" }] },
@@ -27,13 +27,13 @@ fn world() -> World {
     };
     current.machine_deployments.insert("md-0".into(), deployment("c1-md-0", "v1.34.0", false));
     current.machine_deployments.insert("gone".into(), deployment("c1-gone", "v1.33.0", true));
-    world.current = Some(current);
-    world
+    fixture.current = Some(current);
+    fixture
 }
 
 #[test]
 fn what_exists_gives_the_facts() {
-    let facts = Facts::of(&world().current()).expect("there is a topology");
+    let facts = Facts::of(&fixture().current()).expect("there is a topology");
     let plane = facts.control_plane.clone().expect("there is a control plane");
     assert_eq!((plane.version.as_str(), plane.is_provisioning, plane.is_upgrading), ("v1.35.0", false, true));
     assert_eq!(facts.machine_deployments.len(), 1, "only those of the topology get a version");
@@ -51,16 +51,20 @@ fn what_exists_gives_the_facts() {
 #[test]
 fn the_cluster_says_how_many_are_upgraded_at_once() {
     for (text, expected) in [("3", 3), ("0", 1), ("-1", 1), ("many", 1)] {
-        let mut world = world();
-        world.cluster["metadata"]["annotations"] =
+        let mut fixture = fixture();
+        fixture.cluster["metadata"]["annotations"] =
             json!({ "topology.cluster.x-k8s.io/upgrade-concurrency": text });
-        assert_eq!(Facts::of(&world.current()).expect("there is a topology").concurrency, expected, "{text}");
+        assert_eq!(
+            Facts::of(&fixture.current()).expect("there is a topology").concurrency,
+            expected,
+            "{text}"
+        );
     }
 }
 
 #[test]
 fn a_held_sequence_defers_all_later_workers() {
-    let mut world = world();
+    let mut fixture = fixture();
     let entry = |name: &str, annotation: Option<&str>| {
         let annotations: serde_json::Map<String, Value> = annotation
             .map(|name| (format!("topology.cluster.x-k8s.io/{name}"), json!("")))
@@ -68,13 +72,13 @@ fn a_held_sequence_defers_all_later_workers() {
             .collect();
         json!({ "class": "small", "name": name, "metadata": { "annotations": annotations } })
     };
-    world.cluster["spec"]["topology"]["workers"]["machineDeployments"] = json!([
+    fixture.cluster["spec"]["topology"]["workers"]["machineDeployments"] = json!([
         entry("a", Some("defer-upgrade")),
         entry("b", None),
         entry("c", Some("hold-upgrade-sequence")),
         entry("d", None),
     ]);
-    let facts = Facts::of(&world.current()).expect("there is a topology");
+    let facts = Facts::of(&fixture.current()).expect("there is a topology");
     let deferred: Vec<bool> = facts.machine_deployments.iter().map(|entry| entry.is_deferred).collect();
     assert_eq!(deferred, [true, false, true, true]);
     assert!(!facts.machine_pools[0].is_deferred, "each kind has its own sequence");
@@ -82,10 +86,10 @@ fn a_held_sequence_defers_all_later_workers() {
 
 #[test]
 fn broken_facts_are_an_error() {
-    let mut without = world();
+    let mut without = fixture();
     without.cluster["spec"] = json!({});
     assert!(Facts::of(&without.current()).expect_err("no topology").contains("spec.topology"));
-    let mut broken = world();
+    let mut broken = fixture();
     if let Some(plane) = broken.current.as_mut().and_then(|current| current.control_plane.as_mut()) {
         plane.object["spec"]["version"] = json!("new");
     }

@@ -11,7 +11,7 @@ use super::progress::{HANGS, Progress};
 use super::script::{Action, Failure};
 use super::user::{User, path_of};
 use crate::invariants::{FOREIGN, is_deleting};
-use crate::world::Life;
+use crate::simulation::Life;
 
 const SILENT: &str = "simulated.firstlight.dev/api-server-silent";
 /// Annotation of control plane Machines that their controller sets, also if somebody removes it.

@@ -1,4 +1,4 @@
-//! Worlds with several clusters, whose sizes, users and failures are drawn from a seed.
+//! Simulations with several clusters, whose sizes, users and failures are drawn from a seed.
 //!
 //! [`script`] says what happens, [`wanted`] what must become of it, and [`crate::invariants`] what must hold at every change. Whatever
 //! happens, in the end failures are repaired, every cluster must become as its user wants it, and then nothing must be written any more.
@@ -15,7 +15,7 @@ pub mod wanted;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::world::World;
+use crate::simulation::Simulation;
 use progress::Progress;
 use script::Script;
 
@@ -55,34 +55,37 @@ pub fn run(seed: u64) -> Result<Report> {
     })
 }
 
-/// Plays a script in a world with this seed.
+/// Plays a script in a simulation with this seed.
 ///
 /// # Errors
 /// An invariant is violated, or a cluster does not become as wanted.
 pub fn play(seed: u64, script: &Script) -> Result<Report> {
-    let mut world = World::new(seed);
-    script.kills.iter().for_each(|kill| world.requests.plan(*kill));
-    script.faults.iter().for_each(|(write, fault)| world.requests.plan_fault(*write, *fault));
-    script.deliveries.iter().for_each(|(event, delivery)| world.requests.plan_delivery(*event, *delivery));
-    let began = world.now();
+    let mut simulation = Simulation::new(seed);
+    script.kills.iter().for_each(|kill| simulation.requests.plan(*kill));
+    script.faults.iter().for_each(|(write, fault)| simulation.requests.plan_fault(*write, *fault));
+    script
+        .deliveries
+        .iter()
+        .for_each(|(event, delivery)| simulation.requests.plan_delivery(*event, *delivery));
+    let began = simulation.now();
     let mut progress = Progress::new(seed, script);
     while !progress.is_complete() {
-        let lived = world.live(async |life, requests| progress.go_on(life, requests).await);
+        let lived = simulation.live(async |life, requests| progress.go_on(life, requests).await);
         if let Err(error) = lived {
             bail!("{}: {error:#}", progress.place());
         }
         ensure!(
-            world.lives() <= 1 + script.kills.len() as u64,
+            simulation.lives() <= 1 + script.kills.len() as u64,
             "the process was started {} times",
-            world.lives()
+            simulation.lives()
         );
     }
     Ok(Report {
-        writes: world.requests.writes(),
-        events: world.requests.events(),
+        writes: simulation.requests.writes(),
+        events: simulation.requests.events(),
         changes: progress.changes(),
-        lives: world.lives(),
-        seconds: (world.now() - began).num_seconds(),
-        trace: world.requests.trace(),
+        lives: simulation.lives(),
+        seconds: (simulation.now() - began).num_seconds(),
+        trace: simulation.requests.trace(),
     })
 }

@@ -15,7 +15,7 @@ use super::script::{Act, Action, Script, When};
 use super::user::{User, path_of};
 use super::wanted::Wanted;
 use crate::invariants::{Invariants, name, namespace};
-use crate::world::Life;
+use crate::simulation::Life;
 
 /// Limit for the clusters to become as wanted, in simulated time.
 const LIMIT: Duration = Duration::from_secs(3 * 3600);

@@ -1,4 +1,4 @@
-//! What a seed says: the clusters of a world, what its user does with them, and what goes wrong.
+//! What a seed says: the clusters of a simulation, what its user does with them, and what goes wrong.
 
 use std::time::Duration;
 
@@ -158,7 +158,7 @@ impl Draw {
 /// Sizes of control planes and numbers of workers. Large ones are drawn seldom, since they take longer.
 const CONTROL_PLANES: [i64; 16] = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 5];
 const WORKERS: [i64; 16] = [0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 4, 10];
-/// Machines of a world of several clusters.
+/// Machines of a simulation of several clusters.
 const MACHINES: i64 = 7;
 /// Writes that the controllers make for a machine in a typical scenario.
 const WRITES: u64 = 70;

@@ -2,7 +2,7 @@
 
 use super::script::{Act, Action, ClusterShape, Script};
 
-/// Maximum number of scripts that are tried. A world takes some seconds.
+/// Maximum number of scripts that are tried. A simulation takes some seconds.
 const TRIES: usize = 100;
 
 /// Returns a script that fails and is not larger than `script`, of which any further single part that is left out makes it pass, unless the

@@ -1,13 +1,13 @@
-//! The requests of the user of a world.
+//! The requests of the user of a simulation.
 
 use anyhow::Result;
 use http::header::CONTENT_TYPE;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::world::Life;
+use crate::simulation::Life;
 
-/// The user of a world.
+/// The user of a simulation.
 pub struct User {
     client: Client,
 }

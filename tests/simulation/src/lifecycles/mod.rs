@@ -1,7 +1,7 @@
 //! Lives of clusters that were recorded from Cluster API's own controllers, lived again here, step by step.
 //!
 //! A [`recording`] says which [`facts`] about which objects changed in which order after each step. A [`story`] takes the same steps in a
-//! [`World`](crate::world::World), and compares: what an [`order`] lists happens in this order there and here, and the objects come to
+//! [`Simulation`](crate::simulation::Simulation), and compares: what an [`order`] lists happens in this order there and here, and the objects come to
 //! rest with the same conditions, messages and numbers.
 
 pub mod compare;

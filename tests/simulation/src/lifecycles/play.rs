@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::recording::{Request, Step};
 use super::story::Story;
 use super::{compare, order};
-use crate::world::Life;
+use crate::simulation::Life;
 
 /// What a recording must and need not agree with. Steps are named by the beginnings of their names.
 #[derive(Debug, Clone, Copy, Default)]

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::facts::{self, COMPARED, FOLLOWED, Facts};
 use super::recording::{Key, Line, Step};
 use super::{compare, order};
-use crate::world::Life;
+use crate::simulation::Life;
 
 /// A state that lasts for this long without any work is final, in simulated time.
 const REST: Duration = Duration::from_secs(60);

@@ -23,7 +23,7 @@ use kube::api::{Api, DeleteParams, DynamicObject, Patch, PatchParams, PostParams
 use kube::core::ApiResource;
 use serde_json::{Value, json};
 use simulation::lifecycles::story::Story;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const EXAMPLE: &str = include_str!("../../../../examples/first-cluster.yaml");
 /// The changes from a Machine that is deleted to its end. There, the condition also says that the deletion is completed; here, the object
@@ -65,9 +65,9 @@ const CLUSTER_GOES: &str = "
     DevCluster plain gone
     Cluster plain gone";
 
-/// Lives a recording in a fresh world.
+/// Lives a recording in a fresh simulation.
 fn live(recording: &str, tell: impl AsyncFnOnce(&mut Here<'_>) -> Result<()>) {
-    let lived = World::new(1).live(async |life, _| {
+    let lived = Simulation::new(1).live(async |life, _| {
         let story = Story::begin(life, recording)?;
         let mut here = Here { life, client: life.plane.client("user"), story };
         let told = tell(&mut here).await;

@@ -10,7 +10,7 @@ use firstlight::plan::stand_ins::StandIns;
 use firstlight::plan::view::View;
 use firstlight::plan::{Ending, State};
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use store::Prefix;
 
 use super::server::{DURATIONS, planned, until_complete};
@@ -128,8 +128,8 @@ async fn act(life: &Life) -> Result<()> {
 fn existing() -> Result<(State, DateTime<Utc>)> {
     let objects: Vec<Value> = DEFINITIONS.iter().map(|(kind, plural)| definition(kind, plural)).collect();
     let documents = documents(&[objects, cluster("v1.35.0")].concat())?;
-    let mut world = World::new(1);
-    let state = world.live(async |life, _| {
+    let mut simulation = Simulation::new(1);
+    let state = simulation.live(async |life, _| {
         let read = async {
             apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
             until_complete(life).await?;
@@ -141,7 +141,7 @@ fn existing() -> Result<(State, DateTime<Utc>)> {
             state = read => state,
         }
     })?;
-    Ok((state, world.now()))
+    Ok((state, simulation.now()))
 }
 
 #[test]

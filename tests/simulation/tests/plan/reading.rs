@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use firstlight::plan::State;
 use kube::Client;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use store::{Page, Prefix};
 use test_plane::requests::{Counting, Requests};
 
@@ -30,7 +30,7 @@ async fn read(client: Client) -> Result<State> {
 
 #[test]
 fn nothing_is_written_and_no_secret_is_read() -> Result<()> {
-    World::new(1).live(async |life, _| {
+    Simulation::new(1).live(async |life, _| {
         complete(life, &example("clusterclass")?).await?;
         let requests = Requests::default();
         let before = life.store.list(&Prefix::all(), &Page::default());
@@ -51,7 +51,7 @@ fn nothing_is_written_and_no_secret_is_read() -> Result<()> {
 
 #[test]
 fn all_pages_are_read() -> Result<()> {
-    World::bare(1).live(async |life, _| {
+    Simulation::bare(1).live(async |life, _| {
         for number in 0..1_001 {
             let template = json!({
                 "apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevMachineTemplate",
@@ -69,7 +69,7 @@ fn all_pages_are_read() -> Result<()> {
 
 #[test]
 fn a_tenant_reads_one_namespace_and_is_told_what_is_missing() -> Result<()> {
-    World::new(1).live(async |life, _| {
+    Simulation::new(1).live(async |life, _| {
         complete(life, &example("clusterclass")?).await?;
         let roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
         let role = json!({"metadata": {"name": "tenant"}, "rules": [

@@ -10,7 +10,7 @@ use firstlight::manifests::read::{Document, parse, read_all};
 use firstlight::plan::stand_ins::plan::Durations;
 use firstlight::plan::{Plan, Settings, State, play};
 use serde_json::Value;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 const LIMIT: Duration = Duration::from_secs(3600);
 /// The class and the cluster of the examples: 3 control plane machines, and MachineDeployments.
@@ -75,12 +75,12 @@ pub async fn until_complete(life: &Life) -> Result<()> {
 
 /// Returns the state of a server with these clusters, and the time at which it was read.
 pub fn state_of(documents: &[Document]) -> Result<(State, DateTime<Utc>)> {
-    let mut world = World::new(1);
-    let state = world.live(async |life, _| {
+    let mut simulation = Simulation::new(1);
+    let state = simulation.live(async |life, _| {
         complete(life, documents).await?;
         State::read(life.plane.client("user"), "https://server".to_owned(), "default").await
     })?;
-    Ok((state, world.now()))
+    Ok((state, simulation.now()))
 }
 
 /// Returns the state of a server with the cluster of the examples.

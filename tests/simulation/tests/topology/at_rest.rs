@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use kube::api::{Api, Patch, PatchParams};
 use schemas::cluster::Cluster;
 use serde_json::json;
-use simulation::world::World;
+use simulation::simulation::Simulation;
 
 use super::life::{create, missing, until};
 
@@ -19,8 +19,8 @@ pub fn writes(trace: &[String]) -> Vec<&String> {
 
 #[test]
 fn nothing_is_asked_at_rest_and_nothing_written_after_a_restart() {
-    let mut world = World::new(11);
-    let come_up = world.live(async |life, requests| {
+    let mut simulation = Simulation::new(11);
+    let come_up = simulation.live(async |life, requests| {
         create(life).await?;
         until(life, |life| missing(life, 2, "v1.34.0")).await.context("created")?;
         life.clock.sleep(MINUTES).await;
@@ -40,7 +40,7 @@ fn nothing_is_asked_at_rest_and_nothing_written_after_a_restart() {
         Ok(())
     });
     come_up.expect("seed 11");
-    let restarted: Result<()> = world.live(async |life, requests| {
+    let restarted: Result<()> = simulation.live(async |life, requests| {
         let before = requests.trace().len();
         life.clock.sleep(MINUTES).await;
         let applied = requests.trace().len();

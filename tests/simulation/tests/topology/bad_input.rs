@@ -13,7 +13,7 @@ use schemas::bootstrap::KubeadmConfigTemplate;
 use schemas::cluster::{Cluster, ClusterClass, MachineDeployment};
 use schemas::infrastructure::{DevCluster, DevMachineTemplate};
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use test_plane::requests::Requests;
 
 use super::changes::topology_reconciled;
@@ -225,24 +225,26 @@ async fn a_refused_control_plane(life: &Life) -> Result<()> {
 
 #[test]
 fn a_control_plane_that_is_refused_comes_later() {
-    World::new(59).live(async |life, _| a_refused_control_plane(life).await).expect("seed 59");
+    Simulation::new(59).live(async |life, _| a_refused_control_plane(life).await).expect("seed 59");
 }
 
 #[test]
 fn a_class_that_is_wrong_changes_nothing_until_it_is_mended() {
-    World::new(56)
+    Simulation::new(56)
         .live(async |life, requests| classes_that_are_wrong(life, requests).await)
         .expect("seed 56");
 }
 
 #[test]
 fn of_patches_that_fight_the_last_one_wins() {
-    World::new(57).live(async |life, requests| patches_that_fight(life, requests).await).expect("seed 57");
+    Simulation::new(57)
+        .live(async |life, requests| patches_that_fight(life, requests).await)
+        .expect("seed 57");
 }
 
 #[test]
 fn a_rollout_that_never_ends_keeps_the_old_machines() {
-    World::new(58)
+    Simulation::new(58)
         .live(async |life, requests| a_rollout_without_an_end(life, requests).await)
         .expect("seed 58");
 }

@@ -12,7 +12,7 @@ use schemas::bootstrap::{KubeadmConfig, KubeadmConfigTemplate};
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use super::life::{CLASS, CLUSTER, change, create, missing, name, objects, set, until};
 
@@ -239,30 +239,30 @@ async fn of_a_paused_cluster(life: &Life) -> Result<()> {
 
 #[test]
 fn a_paused_cluster_is_left_alone() {
-    World::new(22).live(async |life, _| of_a_paused_cluster(life).await).expect("seed 22");
+    Simulation::new(22).live(async |life, _| of_a_paused_cluster(life).await).expect("seed 22");
 }
 
 #[test]
 fn a_change_of_the_class_reaches_its_clusters() {
-    World::new(17).live(async |life, _| of_the_class(life).await).expect("seed 17");
+    Simulation::new(17).live(async |life, _| of_the_class(life).await).expect("seed 17");
 }
 
 #[test]
 fn a_missing_template_is_told_and_can_come_later() {
-    World::new(18).live(async |life, _| of_a_missing_template(life).await).expect("seed 18");
+    Simulation::new(18).live(async |life, _| of_a_missing_template(life).await).expect("seed 18");
 }
 
 #[test]
 fn workers_come_and_go_with_all_that_belongs_to_them() {
-    World::new(19).live(async |life, _| of_the_workers(life).await).expect("seed 19");
+    Simulation::new(19).live(async |life, _| of_the_workers(life).await).expect("seed 19");
 }
 
 #[test]
 fn a_stranger_s_change_is_taken_back() {
-    World::new(20).live(async |life, _| of_a_stranger(life).await).expect("seed 20");
+    Simulation::new(20).live(async |life, _| of_a_stranger(life).await).expect("seed 20");
 }
 
 #[test]
 fn a_cluster_can_be_rebased() {
-    World::new(21).live(async |life, _| of_another_class(life).await).expect("seed 21");
+    Simulation::new(21).live(async |life, _| of_another_class(life).await).expect("seed 21");
 }

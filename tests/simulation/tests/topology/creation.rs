@@ -7,7 +7,7 @@ use engine::object::annotation;
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::Cluster;
 use serde_json::json;
-use simulation::world::Life;
+use simulation::simulation::Life;
 
 use super::changes::topology_reconciled;
 use super::extension::{Extension, HOLD_SECONDS};
@@ -70,5 +70,5 @@ async fn creation(life: &Life, extension: &Extension) -> Result<()> {
 #[test]
 fn nothing_is_created_before_the_extension_says_yes() {
     let extension = Extension::new(&[HOOK, AFTER]);
-    extension.world(31).live(async |life, _| creation(life, &extension).await).expect("seed 31");
+    extension.simulation(31).live(async |life, _| creation(life, &extension).await).expect("seed 31");
 }

@@ -10,7 +10,7 @@ use schemas::HasConditions;
 use schemas::cluster::ClusterClass;
 use schemas::runtime::ExtensionConfig;
 use serde_json::{Value, json};
-use simulation::world::Life;
+use simulation::simulation::Life;
 
 use super::extension::Extension;
 use super::life::{CLASS, name, objects, open, until};
@@ -124,5 +124,5 @@ async fn live(life: &Life, extension: &Extension) -> Result<()> {
 #[test]
 fn a_class_has_the_variables_of_its_extension_as_soon_as_that_changes() {
     let extension = Extension::new(&[HOOK, "GeneratePatches"]);
-    extension.world(35).live(async |life, _| live(life, &extension).await).expect("seed 35");
+    extension.simulation(35).live(async |life, _| live(life, &extension).await).expect("seed 35");
 }

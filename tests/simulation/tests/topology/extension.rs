@@ -18,7 +18,7 @@ use schemas::HasConditions;
 use schemas::runtime::ExtensionConfig;
 use serde_json::{Value, json};
 use simulated::workload::part::Part;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use super::life::{objects, until};
 
@@ -103,9 +103,9 @@ impl Extension {
         extension
     }
 
-    /// A world with this extension.
-    pub fn world(&self, seed: u64) -> World {
-        World::new(seed).with_extensions(Arc::new(self.clone()))
+    /// A simulation with this extension.
+    pub fn simulation(&self, seed: u64) -> Simulation {
+        Simulation::new(seed).with_extensions(Arc::new(self.clone()))
     }
 
     /// Registers the extension, and waits until its handlers are known.

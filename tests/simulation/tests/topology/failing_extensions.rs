@@ -10,14 +10,14 @@ use firstlight::manifests::read::parse;
 use kube::api::{Api, DeleteParams};
 use schemas::cluster::Cluster;
 use serde_json::json;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use test_plane::requests::{Kill, Moment};
 
 use super::extension::{Extension, UPGRADE};
 use super::life::{CLASS, CLUSTER, change, left, missing, name, objects, open};
 use super::places::{add, remove};
 use super::plans::plan;
-use crate::worlds::assert_same;
+use crate::single_failures::assert_same;
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// The hooks of a whole life with an upgrade over two minor versions, with the version to which they belong.
@@ -105,31 +105,31 @@ async fn go_on(life: &Life, extension: &Extension, next: &mut Next) -> Result<()
 }
 
 /// Goes on from the first step of the user to the last, in as many lives as needed: `extension` fails half of the time, and the process is
-/// killed at these writes. Returns the world in which it lived.
+/// killed at these writes. Returns the simulation in which it lived.
 pub fn live_through<Step: PartialEq + Debug>(
     extension: &Extension,
     (seed, kills): (u64, &[u64]),
     (mut next, last): (Step, Step),
     go_on: impl AsyncFn(&Life, &mut Step) -> Result<()>,
-) -> World {
+) -> Simulation {
     extension.fail_half(seed);
-    let mut world = extension.world(seed);
+    let mut simulation = extension.simulation(seed);
     for write in kills {
         let moment = if write % 2 == 0 { Moment::Before } else { Moment::After };
-        world.requests.plan(Kill { write: *write, moment });
+        simulation.requests.plan(Kill { write: *write, moment });
     }
     while next != last {
-        let lived = world.live(async |life, requests| {
+        let lived = simulation.live(async |life, requests| {
             tokio::select! {
                 biased;
                 () = requests.killed() => Ok(()),
                 done = go_on(life, &mut next) => done,
             }
         });
-        lived.unwrap_or_else(|error| panic!("seed {seed}, life {}, {next:?}: {error:#}", world.lives()));
-        assert!(world.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
+        lived.unwrap_or_else(|error| panic!("seed {seed}, life {}, {next:?}: {error:#}", simulation.lives()));
+        assert!(simulation.lives() <= kills.len() as u64 + 1, "seed {seed}: it does not end");
     }
-    world
+    simulation
 }
 
 /// Lives with an extension that fails, and is killed at these writes, as far as it comes to them. Returns the number of lives, and all writes.
@@ -140,7 +140,7 @@ fn lives(seed: u64, kills: &[u64]) -> (u64, Vec<String>) {
     let extension = Extension::new(&hooks);
     extension.answer("GenerateUpgradePlan", plan);
     let go_on = async |life: &Life, next: &mut Next| go_on(life, &extension, next).await;
-    let world = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on);
+    let simulation = live_through(&extension, (seed, kills), (Next::Create, Next::Done), go_on);
     let failed = extension.asked().iter().filter(|asked| !asked.is_accepted).count();
     assert!(failed * 3 > extension.asked().len(), "seed {seed}: {failed} calls failed");
     for hook in &hooks {
@@ -150,7 +150,7 @@ fn lives(seed: u64, kills: &[u64]) -> (u64, Vec<String>) {
     steps.retain(|(hook, version)| is_of_life(hook, version, !kills.is_empty()));
     let expected: Vec<_> = LIFE.iter().map(|(hook, to)| ((*hook).to_owned(), (*to).to_owned())).collect();
     assert_eq!(steps, expected, "seed {seed}");
-    (world.lives(), world.requests.trace())
+    (simulation.lives(), simulation.requests.trace())
 }
 
 /// Returns whether a hook belongs to the life. If a process ends after it has recorded that the control plane takes the next version, but before

@@ -8,7 +8,7 @@ use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use schemas::cluster::ClusterClass;
 use serde_json::json;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use super::changes::until_told;
 use super::life::{CLASS, CLUSTER, missing, open, until};
@@ -104,5 +104,5 @@ async fn of_a_stranger(life: &Life) -> Result<()> {
 
 #[test]
 fn a_class_makes_only_objects_of_providers() {
-    World::new(55).live(async |life, _| of_a_stranger(life).await).expect("seed 55");
+    Simulation::new(55).live(async |life, _| of_a_stranger(life).await).expect("seed 55");
 }

@@ -16,7 +16,7 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Machine, MachineSet};
 use schemas::infrastructure::DevMachine;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use super::extension::Extension;
 use super::failing_extensions::{at_last, live_through};
@@ -119,7 +119,7 @@ async fn simulated(life: &Life) -> Result<()> {
 
 #[test]
 fn simulated_machines_are_upgraded_in_place_if_their_cluster_asks_for_it() {
-    World::new(51).live(async |life, _| simulated(life).await).expect("seed 51");
+    Simulation::new(51).live(async |life, _| simulated(life).await).expect("seed 51");
 }
 
 /// A patch that makes one object of a request the other.
@@ -222,7 +222,7 @@ fn machines_are_replaced_if_an_extension_refuses_a_change() {
         answer["machineSetPatch"] = Value::Null;
         answer
     });
-    extension.world(54).live(async |life, _| refused(life, &extension).await).expect("seed 54");
+    extension.simulation(54).live(async |life, _| refused(life, &extension).await).expect("seed 54");
     let asked = extension.count("CanUpdateMachineSet");
     assert!((1..=3).contains(&asked), "the answer is kept: {asked} calls");
 }

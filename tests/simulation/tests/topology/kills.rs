@@ -6,7 +6,7 @@ use simulation::drawn::script::{Action, ClusterShape, Script};
 use test_plane::requests::{Delivery, Fault, Kill, Moment};
 
 use crate::seeds::number;
-use crate::worlds::{assert_none, failures_each, script, shape};
+use crate::single_failures::{assert_none, failures_each, script, shape};
 
 /// The distance of the writes at which the process is killed, which is odd for both moments to come. `cargo xtask simulate --thorough` takes
 /// each of them.

@@ -18,7 +18,7 @@ use schemas::controlplane::KubeadmControlPlane;
 use schemas::infrastructure::{DevCluster, DevMachine, DevMachineTemplate};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 pub const CLASS: &str = include_str!("../../data/topology/class.yaml");
 pub const CLUSTER: &str = include_str!("../../data/topology/cluster.yaml");
@@ -236,5 +236,5 @@ async fn live(life: &Life) -> Result<()> {
 
 #[test]
 fn a_cluster_of_a_class_is_scaled_changed_upgraded_and_deleted() {
-    World::new(7).live(async |life, _| live(life).await).expect("seed 7");
+    Simulation::new(7).live(async |life, _| live(life).await).expect("seed 7");
 }

@@ -10,7 +10,7 @@ use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfigTemplate;
 use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::{Value, json};
-use simulation::world::Life;
+use simulation::simulation::Life;
 
 use super::changes::until_told;
 use super::extension::Extension;
@@ -140,5 +140,5 @@ async fn live(life: &Life, extension: &Extension) -> Result<()> {
 #[test]
 fn patches_of_an_extension_are_applied_between_others_or_nothing_changes() {
     let extension = Extension::new(&[GENERATE, VALIDATE]);
-    extension.world(34).live(async |life, _| live(life, &extension).await).expect("seed 34");
+    extension.simulation(34).live(async |life, _| live(life, &extension).await).expect("seed 34");
 }

@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterClass, MachinePool};
 use schemas::infrastructure::DevMachinePool;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 
 use super::life::{CLASS, CLUSTER, change, delete, missing, name, objects, open, until, workers};
 
@@ -115,10 +115,10 @@ async fn with_pool(life: &Life) -> Result<()> {
 
 #[test]
 fn a_class_of_another_namespace() {
-    World::new(23).live(async |life, _| of_another_namespace(life).await).expect("seed 23");
+    Simulation::new(23).live(async |life, _| of_another_namespace(life).await).expect("seed 23");
 }
 
 #[test]
 fn a_machine_pool_is_upgraded_after_its_control_plane() {
-    World::new(24).live(async |life, _| with_pool(life).await).expect("seed 24");
+    Simulation::new(24).live(async |life, _| with_pool(life).await).expect("seed 24");
 }

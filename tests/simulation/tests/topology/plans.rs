@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use serde_json::{Value, json};
-use simulation::world::Life;
+use simulation::simulation::Life;
 
 use super::changes::until_told;
 use super::extension::{Extension, UPGRADE};
@@ -83,5 +83,5 @@ fn an_extension_plans_an_upgrade_and_its_plan_is_checked() {
     let mut hooks = UPGRADE.to_vec();
     hooks.push(PLANNER);
     let extension = Extension::new(&hooks);
-    extension.world(33).live(async |life, _| live(life, &extension).await).expect("seed 33");
+    extension.simulation(33).live(async |life, _| live(life, &extension).await).expect("seed 33");
 }

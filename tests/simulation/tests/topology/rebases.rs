@@ -14,7 +14,7 @@ use schemas::bootstrap::{KubeadmConfig, KubeadmConfigTemplate};
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineSet};
 use schemas::infrastructure::DevMachineTemplate;
 use serde_json::json;
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use test_plane::requests::Requests;
 
 use super::at_rest::writes;
@@ -253,24 +253,28 @@ async fn from_its_own_template(life: &Life, requests: &Requests) -> Result<()> {
 
 #[test]
 fn a_cluster_goes_to_and_fro_between_two_classes() {
-    World::new(51).live(async |life, requests| one_after_the_other(life, requests).await).expect("seed 51");
+    Simulation::new(51)
+        .live(async |life, requests| one_after_the_other(life, requests).await)
+        .expect("seed 51");
 }
 
 #[test]
 fn a_cluster_is_rebased_while_its_machines_are_replaced() {
-    World::new(52)
+    Simulation::new(52)
         .live(async |life, requests| while_machines_are_replaced(life, requests).await)
         .expect("seed 52");
 }
 
 #[test]
 fn two_clusters_change_places() {
-    World::new(53)
+    Simulation::new(53)
         .live(async |life, requests| in_opposite_directions(life, requests).await)
         .expect("seed 53");
 }
 
 #[test]
 fn a_class_that_names_a_template_of_its_cluster_is_told_and_mended() {
-    World::new(54).live(async |life, requests| from_its_own_template(life, requests).await).expect("seed 54");
+    Simulation::new(54)
+        .live(async |life, requests| from_its_own_template(life, requests).await)
+        .expect("seed 54");
 }

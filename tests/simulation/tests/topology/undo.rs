@@ -13,7 +13,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use schemas::deletion_grace::ANNOTATION;
 use serde_json::{Value, json};
-use simulation::world::{Life, World};
+use simulation::simulation::{Life, Simulation};
 use store::{Page, Prefix};
 use test_plane::requests::{Delivery, Kill, Moment};
 
@@ -26,20 +26,20 @@ fn clusters(life: &Life) -> Api<Cluster> {
     Api::namespaced(life.plane.client("user"), "default")
 }
 
-/// A world with a Cluster at rest, which tests copy.
-static AT_REST: LazyLock<Result<World, String>> = LazyLock::new(|| {
-    let mut world = World::new(19);
-    let created = world.live(async |life, _| {
+/// A simulation with a Cluster at rest, which tests copy.
+static AT_REST: LazyLock<Result<Simulation, String>> = LazyLock::new(|| {
+    let mut simulation = Simulation::new(19);
+    let created = simulation.live(async |life, _| {
         create(life).await?;
         until(life, |life| missing(life, 2, "v1.34.0")).await?;
         let period = json!({"metadata": {"annotations": {ANNOTATION: format!("{PERIOD}s")}}});
         clusters(life).patch("demo", &PatchParams::default(), &Patch::Merge(period)).await?;
         Ok(())
     });
-    created.map(|()| world).map_err(|error| format!("{error:#}"))
+    created.map(|()| simulation).map_err(|error| format!("{error:#}"))
 });
 
-fn at_rest() -> World {
+fn at_rest() -> Simulation {
     AT_REST.as_ref().expect("the Cluster is created").copy().expect("the disk is read")
 }
 
@@ -127,9 +127,9 @@ fn before_the_end_it_is_undone_and_afterwards_it_ends() {
 /// Kills the process at a write after the Cluster was deleted, and undoes the deletion in the next life. Returns the number of writes until
 /// everything is deleted, and whether the deletion was undone.
 fn killed_at(write: u64, moment: Moment) -> Result<(u64, Option<bool>)> {
-    let mut world = at_rest();
+    let mut simulation = at_rest();
     let mut before = BTreeMap::new();
-    let killed = world.live(async |life, requests| {
+    let killed = simulation.live(async |life, requests| {
         open(life).await;
         until(life, |life| missing(life, 2, "v1.34.0")).await?;
         before = uids(life)?;
@@ -145,7 +145,7 @@ fn killed_at(write: u64, moment: Moment) -> Result<(u64, Option<bool>)> {
     if let Some(writes) = killed {
         return Ok((writes, None));
     }
-    let undone = world.live(async |life, _| {
+    let undone = simulation.live(async |life, _| {
         open(life).await;
         undo(life, &before).await
     })?;
@@ -176,10 +176,10 @@ fn killed_at_a_write_it_is_undone_or_it_ends() {
 /// The controllers do not learn that the deletion was undone. When the period ends for them, they still delete nothing.
 #[test]
 fn controllers_that_have_not_heard_of_it_delete_nothing() {
-    let mut world = at_rest();
+    let mut simulation = at_rest();
     // Only watches that begin after a plan are counted.
-    world.requests.plan_delivery(u64::MAX, Delivery::Dropped);
-    let unheard = world.live(async |life, requests| {
+    simulation.requests.plan_delivery(u64::MAX, Delivery::Dropped);
+    let unheard = simulation.live(async |life, requests| {
         open(life).await;
         until(life, |life| missing(life, 2, "v1.34.0")).await?;
         let before = uids(life)?;
@@ -201,8 +201,8 @@ fn controllers_that_have_not_heard_of_it_delete_nothing() {
 /// An infrastructure that somebody else deletes ends the period: there is nothing to wait for.
 #[test]
 fn a_cluster_without_its_infrastructure_goes_at_once() {
-    let mut world = at_rest();
-    let ended = world.live(async |life, _| {
+    let mut simulation = at_rest();
+    let ended = simulation.live(async |life, _| {
         open(life).await;
         delete(life).await?;
         let waits = |life: &Life| {
@@ -230,13 +230,13 @@ fn a_cluster_without_its_infrastructure_goes_at_once() {
 /// Kubernetes has no request that takes a deletion back, so this says what the user can do instead.
 #[tokio::test(start_paused = true)]
 async fn another_api_server_cannot_undo() {
-    let world = test_plane::World::new(&["cluster.x-k8s.io"], |_| ()).await;
+    let simulation = test_plane::Fixture::new(&["cluster.x-k8s.io"], |_| ()).await;
     let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster",
         "metadata": {"name": "demo", "annotations": {ANNOTATION: "10m"}, "finalizers": ["example.com/hold"]},
         "spec": {"infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevCluster", "name": "demo"}}});
-    world.create(cluster).await;
-    world.delete::<Cluster>("demo").await;
-    let refused = undo_cluster(&world.user(), "default", "demo").await.expect_err("a server without it");
+    simulation.create(cluster).await;
+    simulation.delete::<Cluster>("demo").await;
+    let refused = undo_cluster(&simulation.user(), "default", "demo").await.expect_err("a server without it");
     let expected = "cannot undo the deletion of default/demo: this cluster's API server is not firstlight's, and Kubernetes has no request that takes a deletion back. firstlight's controllers delete nothing of the Cluster before 2026-11-21T00:10:00Z; with spec.paused: true, ";
     assert!(refused.to_string().starts_with(expected), "{refused}");
 }

@@ -10,7 +10,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use schemas::cluster::{Cluster, Machine, MachineDeployment};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
-use simulation::world::Life;
+use simulation::simulation::Life;
 
 use super::changes::topology_reconciled;
 use super::extension::{Extension, HOLD_SECONDS, UPGRADE};
@@ -181,5 +181,5 @@ fn each_hook_of_an_upgrade_holds_what_comes_after_it() {
     let mut hooks = UPGRADE.to_vec();
     hooks.push(DELETION);
     let extension = Extension::new(&hooks);
-    extension.world(32).live(async |life, _| live(life, &extension).await).expect("seed 32");
+    extension.simulation(32).live(async |life, _| live(life, &extension).await).expect("seed 32");
 }

@@ -11,7 +11,7 @@ use schemas::cluster::Machine;
 use schemas::infrastructure::{DevCluster, DevMachine, DevMachinePool};
 use serde::Serialize;
 use serde_json::Value;
-use test_plane::World;
+use test_plane::Fixture;
 
 use super::compare::{self, Difference, MILESTONES, Writes};
 use super::facts::{Facts, changes, facts, is_of_pool};
@@ -111,12 +111,12 @@ pub async fn play(recording: &str, events: Events<'_>, unfinished: &[&str]) -> V
     differences
         .extend(player.waiting.iter().map(|it| format!("unwritten {} {} {}", it.kind, it.name, it.patch)));
     differences.extend(compare::lives(&player.recorded, &player.seen.lock().writes));
-    player.world.manager.stop().await;
+    player.fixture.manager.stop().await;
     differences
 }
 
 pub struct Player {
-    pub world: World,
+    pub fixture: Fixture,
     host: Host,
     /// The API server of each workload cluster. No container becomes a Node there.
     pub workload: Workload,
@@ -135,7 +135,7 @@ impl Player {
         let (host, workload) = (Host::alone(), Workload::new().await);
         let (started, nodes) = (Arc::new(AtomicBool::new(false)), host.clone());
         let (may_start, serves) = (started.clone(), workload.clone());
-        let world = World::new(GROUPS, move |manager| {
+        let fixture = Fixture::new(GROUPS, move |manager| {
             if may_start.load(Ordering::SeqCst) {
                 serves.serve(manager);
                 let nodes = nodes.nodes();
@@ -143,7 +143,7 @@ impl Player {
             }
         });
         let mut player = Self {
-            world: world.await,
+            fixture: fixture.await,
             host,
             workload,
             seen: Arc::new(Mutex::new(Seen { members, ..Seen::default() })),
@@ -169,14 +169,14 @@ impl Player {
         player.watch::<DevMachinePool>();
         player.watch::<Machine>();
         started.store(true, Ordering::SeqCst);
-        (player.world.start)(&player.world.manager);
+        (player.fixture.start)(&player.fixture.manager);
         player.rest().await;
         player
     }
 
     fn watch<K: Kind<DynamicType = ()> + Serialize>(&self) {
         let seen = self.seen.clone();
-        self.world.manager.objects::<K>().subscribe(move |change| seen.lock().change(change));
+        self.fixture.manager.objects::<K>().subscribe(move |change| seen.lock().change(change));
     }
 
     async fn rest(&mut self) {

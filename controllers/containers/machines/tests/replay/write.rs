@@ -60,12 +60,12 @@ impl Player {
     /// Creates an object, and returns its UID.
     async fn create(&self, kind: &str, name: &str, mut object: Value) -> String {
         if kind == "Secret" {
-            secret(&self.world, "default", name, json!({"value": self.workload.kubeconfig})).await;
+            secret(&self.fixture, "default", name, json!({"value": self.workload.kubeconfig})).await;
             return String::new();
         }
         object["apiVersion"] = group(kind).into();
         (object["kind"], object["metadata"]["name"]) = (kind.into(), name.into());
-        self.world.create(object).await.metadata.uid.unwrap()
+        self.fixture.create(object).await.metadata.uid.unwrap()
     }
 
     /// Creates the Secret that a machine or a pool names, if it is not there.
@@ -73,7 +73,7 @@ impl Player {
         let of_pool = &patch["spec"]["template"]["spec"]["bootstrap"]["dataSecretName"];
         let data = patch["spec"]["bootstrap"]["dataSecretName"].as_str().or(of_pool.as_str());
         let Some(data) = data.filter(|data| !data.is_empty()) else { return };
-        if get::<Secret>(&self.world.manager, "default", data).is_some() {
+        if get::<Secret>(&self.fixture.manager, "default", data).is_some() {
             return;
         }
         let secrets = match data.split('-').next() {
@@ -81,7 +81,7 @@ impl Player {
             Some("bad") if data.starts_with("bad-ntp") => json!({"value": format!("{DATA}{MORE}")}),
             _ => json!({"value": DATA}),
         };
-        secret(&self.world, "default", data, secrets).await;
+        secret(&self.fixture, "default", data, secrets).await;
     }
 
     fn owner(&self, owner: &Value) -> Value {
@@ -103,7 +103,7 @@ impl Player {
     }
 
     fn api<K: Kind<DynamicType = (), Scope = kube::core::NamespaceResourceScope>>(&self) -> Api<K> {
-        Api::namespaced(self.world.user(), "default")
+        Api::namespaced(self.fixture.user(), "default")
     }
 
     async fn patch<K>(&self, name: &str, patch: &Value)
@@ -143,9 +143,9 @@ impl Player {
         if api.get_opt(name).await.unwrap().is_some() {
             api.delete(name, &DeleteParams::default()).await.unwrap();
         }
-        let is_gone = || get::<K>(&self.world.manager, "default", name).is_none();
+        let is_gone = || get::<K>(&self.fixture.manager, "default", name).is_none();
         if ends {
-            self.world.until("it is gone", |_| is_gone()).await;
+            self.fixture.until("it is gone", |_| is_gone()).await;
         }
     }
 }

@@ -17,7 +17,7 @@ use schemas::metal3::{BareMetalHost, BareMetalHostSpec, BareMetalHostStatus, Har
 const BOOT: Duration = Duration::from_secs(30);
 
 /// A host, its machine, and the current time.
-pub struct World {
+pub struct Fixture {
     pub host: BareMetalHost,
     pub now: DateTime<Utc>,
     pub means: Means,
@@ -55,7 +55,7 @@ pub struct World {
     pub is_gone: bool,
 }
 
-impl World {
+impl Fixture {
     /// Returns a host with a BMC and an image.
     pub fn new() -> Self {
         let mut host = BareMetalHost {
@@ -186,7 +186,7 @@ impl World {
 
     /// Reconciles until the host is in `state` without an error.
     pub fn until_state(&mut self, state: &str) {
-        self.until(|world| world.state() == state && world.status().error_type.is_none());
+        self.until(|fixture| fixture.state() == state && fixture.status().error_type.is_none());
     }
 
     /// Lets time pass, and starts the agent when the machine has booted.

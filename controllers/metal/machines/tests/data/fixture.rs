@@ -5,7 +5,7 @@ use engine::Manager;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
 use serde_json::{Value, json};
 
-use test_plane::{World, get};
+use test_plane::{Fixture, get};
 
 const GROUPS: &[&str] = &[
     "cluster.x-k8s.io",
@@ -24,15 +24,15 @@ fn start(manager: &Manager) {
 }
 
 /// Starts a server with a Cluster, a pool of three addresses, and the template.
-pub async fn world(template: Value) -> World {
-    let world = World::new(GROUPS, start).await;
-    world.create(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "c"}, "spec": {
+pub async fn fixture(template: Value) -> Fixture {
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture.create(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": {"name": "c"}, "spec": {
         "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3Cluster", "name": "c"}}})).await;
-    world.create(json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "metadata": {"name": "pool"}, "spec": {
+    fixture.create(json!({"apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "metadata": {"name": "pool"}, "spec": {
         "clusterName": "c", "namePrefix": "p", "prefix": 24, "gateway": "10.0.0.254", "dnsServers": ["10.0.0.53"],
         "pools": [{"start": "10.0.0.1", "end": "10.0.0.3"}]}})).await;
-    world.create(json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3DataTemplate", "metadata": {"name": "t"}, "spec": template})).await;
-    world
+    fixture.create(json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3DataTemplate", "metadata": {"name": "t"}, "spec": template})).await;
+    fixture
 }
 
 /// Returns a template with metadata and network data that need an address and an interface.
@@ -54,19 +54,19 @@ pub fn template() -> Value {
 }
 
 /// Creates Machine, Metal3Machine and BareMetalHost.
-pub async fn machine(world: &World, name: &str) {
-    let machine = world.create(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
+pub async fn machine(fixture: &Fixture, name: &str) {
+    let machine = fixture.create(json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
         "metadata": {"name": format!("{name}-machine")}, "spec": {"clusterName": "c",
             "bootstrap": {"dataSecretName": "b"},
             "infrastructureRef": {"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "Metal3Machine", "name": name}}})).await;
-    world
+    fixture
         .create(json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3Machine",
         "metadata": {"name": name, "annotations": {"metal3.io/BareMetalHost": format!("default/{name}-host")},
             "ownerReferences": [{"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine",
                 "name": format!("{name}-machine"), "uid": machine.metadata.uid, "controller": true}]},
         "spec": {"image": {"url": "http://image", "checksum": "http://sum"}}}))
         .await;
-    world.create(json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": format!("{name}-host")},
+    fixture.create(json!({"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": {"name": format!("{name}-host")},
         "spec": {"online": true, "bootMACAddress": "52:54:00:00:00:01",
             "consumerRef": {"apiVersion": INFRASTRUCTURE, "kind": "Metal3Machine", "name": name, "namespace": "default"}},
         "status": {"provisioning": {"state": "available", "ID": ""}, "operationalStatus": "OK", "poweredOn": false,
@@ -75,10 +75,10 @@ pub async fn machine(world: &World, name: &str) {
 }
 
 /// Creates the claim of a Metal3Machine.
-pub async fn claim(world: &World, name: &str) {
-    let machines = world.list::<schemas::infrastructure::Metal3Machine>().await;
+pub async fn claim(fixture: &Fixture, name: &str) {
+    let machines = fixture.list::<schemas::infrastructure::Metal3Machine>().await;
     let machine = machines.iter().find(|machine| machine.metadata.name.as_deref() == Some(name)).unwrap();
-    world
+    fixture
         .create(json!({"apiVersion": INFRASTRUCTURE, "kind": "Metal3DataClaim",
         "metadata": {"name": name, "labels": {"cluster.x-k8s.io/cluster-name": "c"},
             "ownerReferences": [{"apiVersion": INFRASTRUCTURE, "kind": "Metal3Machine", "name": name,

@@ -7,29 +7,29 @@ use schemas::metal3_ipam::{IPAddress, IPClaim, IPPool};
 use serde_json::json;
 
 use crate::metal_machines::ipam::lives::{GROUPS, claim, start};
-use test_plane::World;
+use test_plane::Fixture;
 
 /// Each claim costs three writes, whatever the number of claims.
 const WRITES_OF_A_CLAIM: u64 = 3;
 
 async fn writes_for(claims: usize) -> u64 {
-    let world = World::new(GROUPS, start).await;
-    world
+    let fixture = Fixture::new(GROUPS, start).await;
+    fixture
         .create(json!({
             "apiVersion": "ipam.metal3.io/v1alpha1", "kind": "IPPool", "metadata": {"name": "pool"},
             "spec": {"namePrefix": "p", "prefix": 8, "pools": [{"subnet": "10.0.0.0/8"}]},
         }))
         .await;
     for number in 0..claims {
-        world.create(claim(&format!("c{number}"))).await;
+        fixture.create(claim(&format!("c{number}"))).await;
     }
     let is_settled = |claim: &IPClaim| claim.status.as_ref().is_some_and(|status| status.address.is_some());
-    world
+    fixture
         .until("all claims have an address", |manager| {
             manager.objects::<IPClaim>().all().iter().filter(|claim| is_settled(claim)).count() == claims
         })
         .await;
-    world
+    fixture
         .until("the pool lists all", |manager| {
             manager.objects::<IPPool>().all()[0]
                 .status
@@ -38,9 +38,9 @@ async fn writes_for(claims: usize) -> u64 {
         })
         .await;
     let addresses: BTreeSet<String> =
-        world.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
+        fixture.list::<IPAddress>().await.into_iter().map(|address| address.spec.address).collect();
     assert_eq!(addresses.len(), claims);
-    world.requests.writes()
+    fixture.requests.writes()
 }
 
 #[tokio::test(start_paused = true)]

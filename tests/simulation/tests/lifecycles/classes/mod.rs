@@ -8,7 +8,7 @@ mod rebase;
 mod upgrades;
 
 use simulation::lifecycles::play::{Rules, play};
-use simulation::world::World;
+use simulation::simulation::Simulation;
 
 /// The deletion of the Cluster.
 const GOES: &str = "
@@ -85,11 +85,11 @@ const MISSING_TEMPLATE: Exception = (
     "here, the condition says which template is missing",
 );
 
-/// Plays a recording in a fresh world. The exceptions of `rules` are those that not each life needs.
+/// Plays a recording in a fresh simulation. The exceptions of `rules` are those that not each life needs.
 fn live(recording: &str, rules: Rules<'_>) {
     let exceptions = &[OF_EACH_LIFE, rules.exceptions].concat();
     let rules = Rules { exceptions, ..rules };
-    let lived = World::new(1).live(async |life, _| play(life, recording, rules).await);
+    let lived = Simulation::new(1).live(async |life, _| play(life, recording, rules).await);
     if let Err(error) = lived {
         panic!("{error:?}");
     }

@@ -22,7 +22,7 @@ const INIT: &str = "#!/bin/sh\ntrap 'echo bye; exit 7' 37\necho \"init runs as $
 const INOTIFY: [(&str, &str); 2] = [("max_user_instances", "128\n"), ("max_user_watches", "8192\n")];
 
 /// Two namespaces, which end with this.
-pub struct World {
+pub struct Fixture {
     keeper: Child,
     pub folder: TempDir,
 }
@@ -38,18 +38,18 @@ pub struct Machine {
     files: Vec<PathBuf>,
 }
 
-impl World {
+impl Fixture {
     /// `None` if this is no machine for system containers, which is a failure in CI. The limits of inotify, of which a kernel has one for all
     /// namespaces, are files here, so that tests neither change them for others nor see what others change.
     pub fn new() -> Option<Self> {
-        let world = Self::with_inotify_of_machine()?;
-        let folder = world.folder.path().join("inotify");
+        let fixture = Self::with_inotify_of_machine()?;
+        let folder = fixture.folder.path().join("inotify");
         fs::create_dir(&folder).unwrap();
         for (name, value) in INOTIFY {
             fs::write(folder.join(name), value).unwrap();
         }
-        world.run("mount", &["--bind", folder.to_str().unwrap(), "/proc/sys/fs/inotify"]);
-        Some(world)
+        fixture.run("mount", &["--bind", folder.to_str().unwrap(), "/proc/sys/fs/inotify"]);
+        Some(fixture)
     }
 
     /// The same with the limits of inotify of the whole machine.
@@ -179,7 +179,7 @@ impl World {
         let machine =
             ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops", "fs/file-max", "fs/nr_open"];
         let mut settings: Vec<_> = machine.iter().map(|name| read(format!("/proc/sys/{name}"))).collect();
-        settings.push(("of the world".to_owned(), self.settings()));
+        settings.push(("of the fixture".to_owned(), self.settings()));
         let folders = ["containers", "balancers"].map(|name| fs::read_dir(self.data().join(name)));
         let entries = folders.into_iter().flatten().flatten().flatten();
         Machine {
@@ -193,7 +193,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for Fixture {
     fn drop(&mut self) {
         // What a test that failed has left must not stay on the machine.
         for data in fs::read_dir(self.folder.path()).into_iter().flatten().flatten() {

@@ -18,13 +18,13 @@ use tokio_rustls::TlsAcceptor;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A balancer, which ends with this.
-pub struct World {
+pub struct Fixture {
     pub folder: TempDir,
     pub port: u16,
     balancer: AbortHandle,
 }
 
-impl World {
+impl Fixture {
     /// Starts a balancer before these servers.
     pub async fn new(servers: &[&Api], most: usize) -> Self {
         Self::with(servers.iter().map(|api| api.server()).collect(), most).await
@@ -96,7 +96,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for Fixture {
     fn drop(&mut self) {
         self.balancer.abort();
     }

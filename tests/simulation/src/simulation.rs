@@ -19,7 +19,7 @@ use test_plane::requests::{Counting, Requests};
 use crate::network::Cables;
 
 /// The disk, the time, the number of requests, and the seed of all random numbers.
-pub struct World {
+pub struct Simulation {
     /// Seed of all random numbers.
     pub seed: u64,
     /// The writes of the controllers over all lives.
@@ -44,14 +44,14 @@ pub struct Life {
     pub clock: Clock,
     /// The network to the workload clusters.
     pub network: Cables,
-    /// The workload clusters; `None` in a world without controllers.
+    /// The workload clusters; `None` in a simulation without controllers.
     pub workloads: Option<simulated::Backend>,
 }
 
 /// Duration of a restart of the process.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// A disk with the definitions of all kinds. They are the same in each world, and take as long as the life of a small cluster to install.
+/// A disk with the definitions of all kinds. They are the same in each simulation, and take as long as the life of a small cluster to install.
 static INSTALLED: OnceLock<Result<Memory, String>> = OnceLock::new();
 
 /// Starts the server once on an empty disk, and returns the disk.
@@ -77,12 +77,12 @@ fn copied(disk: &Memory) -> Result<Memory> {
     Ok(copy)
 }
 
-/// The time at which each world begins.
+/// The time at which each simulation begins.
 fn epoch() -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000, 0).unwrap_or_default()
 }
 
-impl World {
+impl Simulation {
     /// An empty disk at a fixed start time.
     pub fn new(seed: u64) -> Self {
         let now = epoch();
@@ -91,18 +91,18 @@ impl World {
         Self { seed, requests, disk, now, lives: 0, controllers, extensions: None, is_in_real_time: false }
     }
 
-    /// Like [`World::new`], but in real time and on several threads: what happens at the same time is in the hands of the machine's
+    /// Like [`Simulation::new`], but in real time and on several threads: what happens at the same time is in the hands of the machine's
     /// scheduler.
     pub fn in_real_time(seed: u64) -> Self {
         Self { is_in_real_time: true, ..Self::new(seed) }
     }
 
-    /// Like [`World::new`], but without controllers, except for those that the test starts.
+    /// Like [`Simulation::new`], but without controllers, except for those that the test starts.
     pub fn bare(seed: u64) -> Self {
         Self { controllers: Selection::NONE, ..Self::new(seed) }
     }
 
-    /// The same world, in which `extensions` answers the calls of runtime extensions, whatever their address.
+    /// The same simulation, in which `extensions` answers the calls of runtime extensions, whatever their address.
     #[must_use]
     pub fn with_extensions(self, extensions: Arc<dyn Caller>) -> Self {
         Self { extensions: Some(extensions), ..self }
@@ -124,7 +124,7 @@ impl World {
         copied(disk.as_ref().map_err(|error| anyhow!("{error}"))?)
     }
 
-    /// Returns a world in the same state at the same time, which goes on by itself.
+    /// Returns a simulation in the same state at the same time, which goes on by itself.
     ///
     /// # Errors
     /// The disk cannot be read.

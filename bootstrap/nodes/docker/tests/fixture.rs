@@ -12,13 +12,13 @@ use tempfile::TempDir;
 
 use crate::nodes_docker::daemon::Daemon;
 
-pub struct World {
+pub struct Fixture {
     pub folder: TempDir,
     pub daemon: Daemon,
     pub docker: Arc<Docker>,
 }
 
-impl World {
+impl Fixture {
     pub async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let daemon = Daemon::start(folder.path());

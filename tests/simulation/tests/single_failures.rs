@@ -1,4 +1,4 @@
-//! Worlds with scripts that were not drawn: one thing goes wrong at each step.
+//! Simulations with scripts that were not drawn: one thing goes wrong at each step.
 #![allow(clippy::expect_used, reason = "a test ends where something is not as it must be")]
 
 use std::fmt::Debug;
@@ -55,7 +55,7 @@ pub(crate) fn failures_each(numbers: u64, stride: u64, script: impl Fn(u64) -> S
     })
 }
 
-/// Asserts that two worlds did the same, and shows the first difference.
+/// Asserts that two simulations did the same, and shows the first difference.
 pub(crate) fn assert_same<T: PartialEq + Debug>(one: &[T], other: &[T]) {
     let differs = one.iter().zip(other).position(|(one, other)| one != other);
     assert_eq!(differs.map(|at| (at, &one[at], &other[at])), None);

@@ -50,7 +50,7 @@ struct Watching {
     seen: usize,
 }
 
-pub struct World {
+pub struct Fixture {
     registry: Registry,
     served: Served,
     model: Model,
@@ -191,7 +191,7 @@ fn compare(found: &Value, wanted: &Object, what: &str) {
     }
 }
 
-impl World {
+impl Fixture {
     pub async fn new() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
