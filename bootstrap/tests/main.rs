@@ -35,5 +35,7 @@ mod pods_images;
 mod pods_kubelet;
 #[path = "../pods/network/tests/main.rs"]
 mod pods_network;
+#[path = "../server/tests/main.rs"]
+mod server;
 #[path = "../terminal/tests/main.rs"]
 mod terminal;

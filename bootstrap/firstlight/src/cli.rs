@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use server::options::features::variable;
 
 use crate::commands::backup::{BackupOptions, RestoreOptions, VerifyOptions};
 use crate::commands::bundle::BundleCommand;
@@ -24,7 +25,6 @@ use crate::commands::up::UpOptions;
 use crate::commands::verbs::Verb;
 use crate::commands::verbs::tools::GlobalOptions;
 use crate::commands::wait::WaitOptions;
-use crate::options::features::variable;
 use crate::tree::screen;
 
 /// Brings up a first Cluster API management cluster, out of one binary.

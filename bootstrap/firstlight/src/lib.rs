@@ -1,47 +1,16 @@
-//! The parts of the binary: command line, assembly of the process, manifests, live view.
+//! The parts of the binary: command line, manifests, plans, live view. What runs is the library `server`.
 
-pub mod admission;
-pub mod backup;
-mod bind;
-pub mod certificates;
 pub mod cli;
 pub mod commands;
-pub mod confirmation;
-pub mod connection;
-pub mod controllers;
-pub mod conversion;
-mod create_or_replace;
-pub mod data_directory;
-mod declared_providers;
-pub mod diagnostics;
 pub mod envtest;
 pub mod handed_over;
-pub mod image;
-mod in_place_updater;
 pub mod install;
-pub mod leader_election;
 pub mod limits;
 pub mod logging;
 pub mod manifests;
-pub mod merge_kubeconfig;
-pub mod names;
-pub mod netboot;
-pub mod nodes;
-pub mod open_files;
-pub mod options;
 pub mod output;
 pub mod plan;
-pub mod plane;
-mod pods;
-pub mod process;
-pub mod providers;
-pub mod reboot;
-mod runtime_extensions_client;
-pub mod servers;
 pub mod signals;
 pub mod simulation;
 pub mod target;
-pub mod token_keys;
 pub mod tree;
-pub mod undo;
-pub mod webhooks;

@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use server::options::LogLevel;
 use tracing_subscriber::EnvFilter;
 
-use crate::options::LogLevel;
 use crate::tree::screen::has_colours;
 
 /// A larger log is renamed at the next start; the renamed log before it is lost.

@@ -15,9 +15,9 @@ use firstlight::commands::{
 };
 use firstlight::envtest::{self, Program};
 use firstlight::logging::{self, Verbosity};
-use firstlight::options::server::ServerOptions;
 use firstlight::output::tell;
 use firstlight::signals::Interrupted;
+use server::options::ServerOptions;
 
 /// jemalloc needs a quarter less time than the C library's allocator for the many small pieces of JSON. `.cargo/config.toml` sets how
 /// much freed memory it keeps.

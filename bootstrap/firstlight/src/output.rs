@@ -9,9 +9,25 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 
 use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::options::Output;
+/// The option `-o`.
+#[derive(Debug, Clone, Args)]
+pub struct OutputOptions {
+    /// Form of the output
+    #[arg(short, long, value_enum)]
+    pub output: Option<Output>,
+}
+
+/// Forms of output for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
 
 /// Prints `value` as JSON or YAML.
 ///

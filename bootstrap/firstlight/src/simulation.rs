@@ -8,10 +8,9 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use net::Network;
 use pki::TokenKeys;
+use server::plane::{Dependencies, Plane};
 use store::{Memory, Store};
 use tokio::runtime::Runtime;
-
-use crate::plane::{Dependencies, Plane};
 
 /// Returns a runtime with one thread, whose time stands still while there is work and then jumps to the next timer.
 ///

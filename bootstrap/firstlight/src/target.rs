@@ -6,11 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use clusterctl::Error;
 use clusterctl::connection::{Choice, Connection};
+use server::data_directory::DataDirectory;
+use server::merge_kubeconfig::users_own;
+use server::options::DirectoryOptions;
 use tokio::net::TcpStream;
-
-use crate::data_directory::DataDirectory;
-use crate::merge_kubeconfig::users_own;
-use crate::options::DirectoryOptions;
 
 /// The timeout of a connection to a server on this machine.
 const LOCAL_TIMEOUT: Duration = Duration::from_secs(2);

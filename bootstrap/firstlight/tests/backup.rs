@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use firstlight::backup::{REVISION_GAP, restore, take, verify_directory, verify_file};
-use firstlight::data_directory::DataDirectory;
-use firstlight::options::server::{ServerOptions, StoreChoice};
-use firstlight::process::Process;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, PostParams};
 use kube::{Api, Client};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::{Value, json};
+use server::backup::{REVISION_GAP, restore, take, verify_directory, verify_file};
+use server::data_directory::DataDirectory;
+use server::options::{ServerOptions, StoreChoice};
+use server::process::Process;
 use tempfile::TempDir;
 
 use crate::place::options;

@@ -10,14 +10,14 @@ use bundle::{Additions, Bundle, Digest, FileKind, NewFile, list, verify};
 use clap::Parser;
 use firstlight::cli::{Cli, Command};
 use firstlight::commands;
-use firstlight::image::{Entry, PROGRAM};
 use firstlight::manifests::read::{Elsewhere, read_all, read_to_apply};
-use firstlight::netboot::{bundles, fetch};
-use firstlight::process::Process;
 use http::Request;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::TokioIo;
 use machinery::clock::Clock;
+use server::image::{Entry, PROGRAM};
+use server::netboot::{bundles, fetch};
+use server::process::Process;
 use tokio_rustls::TlsConnector;
 
 use crate::place::options;
@@ -59,7 +59,7 @@ impl Folder {
         let source = self.write("program", b"the program").into();
         let mut archive = Vec::new();
         let entries = [Entry::File { path: PROGRAM.into(), source }];
-        firstlight::image::write(&mut archive, reference, &entries).unwrap();
+        server::image::write(&mut archive, reference, &entries).unwrap();
         self.write(name, &archive)
     }
 }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use access::User;
 use engine::{Action, Controller, Reconciler, Request};
-use firstlight::confirmation::{CONFIRMED_PATH, CONTROLLERS_PATH, ask};
-use firstlight::connection;
 use firstlight::tree::rest::all_available;
 use firstlight::tree::view::View;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use schemas::cluster::Cluster;
 use serde_json::json;
+use server::confirmation::{CONFIRMED_PATH, CONTROLLERS_PATH, ask};
+use server::connection;
 use tokio::sync::Semaphore;
 
 use crate::place::Place;

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use firstlight::data_directory::DataDirectory;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use server::data_directory::DataDirectory;
 use tempfile::TempDir;
 
 const PROD: &str = "# mine\napiVersion: v1\nclusters:\n- cluster: {server: https://prod.example.com}\n  name: prod\ncontexts:\n\

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
-use firstlight::controllers::{self, Context};
-use firstlight::diagnostics::{Diagnostics, DiagnosticsOptions};
-use firstlight::process::Process;
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use server::controllers::{self, Context};
+use server::diagnostics::{Diagnostics, DiagnosticsOptions};
+use server::process::Process;
 
 use crate::place::options;
 
@@ -71,7 +71,7 @@ async fn controllers_alone_show_metrics_and_health() {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
     let client = process.plane.client("test");
-    let manager = firstlight::connection::manager(client.clone());
+    let manager = server::connection::manager(client.clone());
     let options = DiagnosticsOptions {
         diagnostics_address: "127.0.0.1:0".parse().ok(),
         insecure_diagnostics: true,
@@ -102,7 +102,7 @@ async fn metrics_are_for_those_whom_the_cluster_lets_read_them() {
     let place = tempfile::tempdir().unwrap();
     let process = Process::start(&options(place.path(), "none", &[])).await.unwrap();
     let client = process.plane.client("test");
-    let manager = firstlight::connection::manager(client.clone());
+    let manager = server::connection::manager(client.clone());
     let options = DiagnosticsOptions { diagnostics_address: ":0".parse().ok(), ..Default::default() };
     let open = Diagnostics::start(&options, &manager).await.unwrap();
     assert_eq!(open.health, None);

@@ -4,12 +4,13 @@
 use access::User;
 use clap::Parser;
 use firstlight::cli::{Cli, Command};
-use firstlight::controllers::Selection;
-use firstlight::install::{NAMESPACE, carried_over, install};
-use firstlight::leader_election::{LEASE, LeaderElection, lead};
+use firstlight::install::{carried_over, install};
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use machinery::clock::Clock;
+use server::controllers::Selection;
+use server::installed::NAMESPACE;
+use server::leader_election::{LEASE, LeaderElection, lead};
 
 use crate::place::Place;
 
@@ -30,7 +31,7 @@ async fn the_installed_role_is_enough() {
     let groups = ["system:serviceaccounts".to_owned(), format!("system:serviceaccounts:{NAMESPACE}")];
     let account = User::new(format!("system:serviceaccount:{NAMESPACE}:firstlight-controllers"), groups);
     let client = Client::new(place.process.plane.server.client_service(account), NAMESPACE);
-    let manager = firstlight::connection::manager(client);
+    let manager = server::connection::manager(client);
     let arguments = ["firstlight", "controllers", "--leader-elect"];
     let Command::Controllers(options) = Cli::parse_from(arguments).command else { panic!("not controllers") };
     let election = LeaderElection::new(&options.leader_election, &manager, Some(NAMESPACE)).unwrap();

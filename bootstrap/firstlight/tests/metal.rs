@@ -6,16 +6,16 @@ use firstlight::commands::metal::approve::approve;
 use firstlight::commands::metal::hosts::gather;
 use firstlight::commands::metal::import::import;
 use firstlight::commands::metal::power::{restart, set_power};
-use firstlight::netboot::NetbootOptions;
-use firstlight::options::server::ServerOptions;
-use firstlight::process::Process;
-use firstlight::reboot::RebootRequest;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::{Value, json};
+use server::netboot::NetbootOptions;
+use server::options::ServerOptions;
+use server::process::Process;
+use server::reboot::RebootRequest;
 
 use crate::place::{Place, options};
 

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use firstlight::connection;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Api;
 use kube::api::DeleteParams;
+use server::connection;
 use tokio::process::Command;
 
 /// Runs a command on the data directory; returns its exit code and what it printed.

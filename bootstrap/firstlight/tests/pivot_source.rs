@@ -1,11 +1,11 @@
 //! Which controllers `--install` starts at the target, by what runs at the source.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-use firstlight::controllers::Selection;
 use firstlight::install::controllers_of;
 use kube::api::{DeleteParams, DynamicObject, PostParams};
 use kube::{Api, Client};
 use serde_json::json;
+use server::controllers::Selection;
 
 use crate::place::Place;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use clap::Parser;
 use firstlight::cli::{Cli, Command};
-use firstlight::options::server::ServerOptions;
-use firstlight::process::Process;
+use server::options::ServerOptions;
+use server::process::Process;
 use tempfile::TempDir;
 
 /// A running server.

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::{Manager, NamespacedName};
-use firstlight::leader_election::LEASE;
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use k8s_openapi::api::coordination::v1::Lease;
 use parking_lot::Mutex;
 use schemas::cluster::{Cluster, Machine, MachineDeployment};
 use serde_json::json;
+use server::leader_election::LEASE;
 
 use crate::place::Place;
 

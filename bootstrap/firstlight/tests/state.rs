@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use firstlight::backup::JOURNAL;
 use pivot::Journal;
 use pivot::journal::{FileDisk, Header, Record};
+use server::backup::JOURNAL;
 
 const CLUSTER: &str = "{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: first, namespace: default}, \
                        spec: {paused: true, infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: DevCluster, name: first}}}";

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use chrono::DateTime;
-use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::{Document, parse};
-use firstlight::names::CONTROLLER_USER;
-use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use net::SimulatedNetwork;
 use serde_json::Value;
+use server::controllers::{self, Context, Selection};
+use server::names::CONTROLLER_USER;
+use server::plane::{Dependencies, Plane};
 use store::{Batch, Engine, Loaded, Memory, Store};
 
 use crate::place::Place;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use engine::Manager;
-use firstlight::controllers::{self, Context, Selection};
-use firstlight::plane::{Dependencies, Plane};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use net::{Network, SimulatedNetwork};
 use serde_json::Value;
+use server::controllers::{self, Context, Selection};
+use server::plane::{Dependencies, Plane};
 use store::{Memory, Page, Prefix, Store};
 
 /// A server with controllers, and its store.

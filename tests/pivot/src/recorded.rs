@@ -37,7 +37,7 @@ pub struct Entry {
 impl Record {
     /// A client for the controllers of `place`; `other` is the other side.
     pub fn client(&self, place: &Place, other: &Place) -> kube::Client {
-        let user = access::User::master(firstlight::names::CONTROLLER_USER);
+        let user = access::User::master(server::names::CONTROLLER_USER);
         let recorded = Recorded {
             role: place.role,
             inner: place.plane.server.client_service(user),

@@ -1,9 +1,9 @@
 //! Requests to a server, and the preparation of a server for random graphs.
 
 use anyhow::Result;
-use firstlight::names::MANIFEST_HASH;
 use machinery::random::Random;
 use serde_json::{Value, json};
+use server::names::MANIFEST_HASH;
 use store::{Key, Operation};
 
 use crate::graphs::{CLASSES, NAMESPACES};

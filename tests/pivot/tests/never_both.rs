@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use engine::Manager;
-use firstlight::controllers::{self, Context};
 use http::Request;
 use pivot::Options;
 use pivot_tests::fixture::{Fixture, Size};
@@ -16,6 +15,7 @@ use pivot_tests::place::Place;
 use pivot_tests::recorded::Record;
 use pivot_tests::{Scene, simulated};
 use serde_json::{Value, json};
+use server::controllers::{self, Context};
 
 static FIXTURE: LazyLock<Fixture> =
     LazyLock::new(|| Fixture::make(Size { clusters: 1, control_plane: 1, workers: 1 }).unwrap());

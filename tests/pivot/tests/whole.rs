@@ -1,13 +1,13 @@
 //! A complete pivot.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
-use firstlight::controllers::{self, Context};
 use pivot::Options;
 use pivot::report::Outcome;
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::journal::Stop;
 use pivot_tests::outcome::{content, wrong_after_move};
 use pivot_tests::{Scene, simulated};
+use server::controllers::{self, Context};
 
 /// Limit for two clusters of seven machines, 88 objects, all of which are read back. clusterctl needs 1,248
 /// requests for 82 objects. An object with several field managers and a status takes three requests to

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use chrono::{DateTime, Utc};
-use firstlight::controllers::{self, Context, Selection};
-use firstlight::names::CONTROLLER_USER;
-use firstlight::plane::Plane;
 use firstlight::simulation::{self, paused_runtime};
 use machinery::clock::Clock;
 use runtime_extensions::{Caller, Client};
+use server::controllers::{self, Context, Selection};
+use server::names::CONTROLLER_USER;
+use server::plane::Plane;
 use store::{Batch, Engine as _, Memory, Store};
 use tokio::runtime::Runtime;
 

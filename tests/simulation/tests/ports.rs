@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::DateTime;
-use firstlight::controllers::{self, Context, Selection};
 use firstlight::manifests::apply::apply_all;
-use firstlight::plane::{Dependencies, Plane};
 use kube::api::Api;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use net::{Dial, Network, SimulatedNetwork};
 use schemas::HasConditions;
 use schemas::infrastructure::DevCluster;
+use server::controllers::{self, Context, Selection};
+use server::plane::{Dependencies, Plane};
 use simulation::manifests::{Shape, cluster};
 use store::{Memory, Store};
 

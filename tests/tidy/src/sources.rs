@@ -21,6 +21,7 @@ const COMMAND_LINE: &[&str] = &[
     "bootstrap/firstlight/src/",
     "bootstrap/operator/src/",
     "bootstrap/pivot/src/",
+    "bootstrap/server/src/",
 ];
 /// The only files of these crates that write to standard output or standard error: they escape what others wrote, or write bytes.
 const PRINTERS: &[&str] = &[
@@ -29,7 +30,7 @@ const PRINTERS: &[&str] = &[
     "bootstrap/firstlight/src/tree/screen.rs",
     // Only errors of the command line, which the user has typed.
     "bootstrap/firstlight/src/main.rs",
-    "bootstrap/firstlight/src/backup/destination.rs",
+    "bootstrap/server/src/backup/destination.rs",
     "bootstrap/firstlight/src/commands/image.rs",
     // Only its own words about the progress of a pivot.
     "bootstrap/firstlight/src/commands/pivot.rs",

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
+use server::backup;
+use server::data_directory::DataDirectory;
+use server::options::DirectoryOptions;
 
-use crate::backup;
-use crate::data_directory::DataDirectory;
-use crate::options::DirectoryOptions;
 use crate::output::{is_answer_yes, say};
 
 /// Options of `backup`.

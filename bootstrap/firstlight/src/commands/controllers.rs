@@ -7,21 +7,21 @@ use clap::Args;
 use container_machines::Nodes;
 use engine::{Manager, Settings};
 use kube::{Client, Config};
+use server::admission::ClusterApiAdmission;
+use server::connection::{client, manager_with};
+use server::controllers::{self, Context, Selection};
+use server::data_directory::DataDirectory;
+use server::diagnostics::{Diagnostics, DiagnosticsOptions};
+use server::leader_election::{LeaderElection, LeaderElectionOptions, lead};
+use server::netboot::{Booting, InClusterOptions};
+use server::nodes::{self, NodeOptions};
+use server::options::features::variable;
+use server::options::{FeatureOptions, LogOptions};
+use server::webhooks::{WebhookOptions, Webhooks};
 use tokio::sync::oneshot;
 
-use crate::admission::ClusterApiAdmission;
-use crate::connection::{client, manager_with};
-use crate::controllers::{self, Context, Selection};
-use crate::data_directory::DataDirectory;
-use crate::diagnostics::{Diagnostics, DiagnosticsOptions};
 use crate::handed_over;
-use crate::leader_election::{LeaderElection, LeaderElectionOptions, lead};
-use crate::netboot::{Booting, InClusterOptions};
-use crate::nodes::{self, NodeOptions};
-use crate::options::features::variable;
-use crate::options::{FeatureOptions, LogOptions};
 use crate::signals::Signals;
-use crate::webhooks::{WebhookOptions, Webhooks};
 
 /// The family of controllers that need the services which boot machines.
 const METAL: &str = "metal";

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use clap::{Args, Subcommand};
 use node_images::{ImagesAt, Recipe};
+use server::image;
 
-use crate::image;
 use crate::output::{say, tell};
 
 /// Options of `image`.

@@ -3,10 +3,11 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use serde_json::json;
+use server::data_directory::DataDirectory;
+use server::merge_kubeconfig;
+use server::options::DirectoryOptions;
 
-use crate::data_directory::DataDirectory;
-use crate::merge_kubeconfig;
-use crate::options::{DirectoryOptions, Output};
+use crate::output::Output;
 use crate::output::{print, say, say_document};
 
 /// Options of `kubeconfig`.

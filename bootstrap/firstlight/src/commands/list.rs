@@ -10,12 +10,12 @@ use kube::Api;
 use kube::api::ListParams;
 use schemas::cluster::Cluster;
 use serde::Serialize;
+use server::connection;
+use server::data_directory::{DataDirectory, Running};
+use server::servers;
 
-use crate::connection;
-use crate::data_directory::{DataDirectory, Running};
-use crate::options::OutputOptions;
+use crate::output::OutputOptions;
 use crate::output::{print, say, table};
-use crate::servers;
 
 /// A server that does not answer within this time is listed without its clusters.
 const PATIENCE: Duration = Duration::from_secs(3);

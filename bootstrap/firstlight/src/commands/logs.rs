@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
+use server::data_directory::DataDirectory;
+use server::options::DirectoryOptions;
 
-use crate::data_directory::DataDirectory;
-use crate::options::DirectoryOptions;
 use crate::output::say;
 
 /// The interval at which a followed log is read again.

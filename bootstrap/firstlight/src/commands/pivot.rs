@@ -15,15 +15,16 @@ use pivot::journal::{FileDisk, MemoryDisk};
 use pivot::progress::{Phase, Progress};
 use pivot::report::Report;
 use pivot::{Journal, Options, Pivot, Server};
+use server::backup::JOURNAL;
+use server::data_directory::DataDirectory;
+use server::options::DirectoryOptions;
+use server::servers::state_folder;
 
-use crate::backup::JOURNAL;
-use crate::data_directory::DataDirectory;
 use crate::install::{
     InstallOptions, Installation, Outcome, carried_over, controllers_of, copy_leases, install,
 };
-use crate::options::{DirectoryOptions, OutputOptions};
+use crate::output::OutputOptions;
 use crate::output::{print, say, tell};
-use crate::servers::state_folder;
 
 /// Options of `pivot`.
 #[derive(Debug, Clone, Args)]

@@ -10,10 +10,10 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use anyhow::Result;
 use clap::Args;
+use server::options::ServerOptions;
+use server::process::Process;
 
 use crate::handed_over;
-use crate::options::server::ServerOptions;
-use crate::process::Process;
 use crate::signals::Signals;
 
 /// Options of `serve`.

@@ -4,11 +4,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
 use serde_json::{Value, json};
+use server::connection;
+use server::data_directory::{DataDirectory, Running};
+use server::options::DirectoryOptions;
 
-use crate::connection;
-use crate::data_directory::{DataDirectory, Running};
 use crate::handed_over::{self, PivotState};
-use crate::options::{DirectoryOptions, Output, OutputOptions};
+use crate::output::{Output, OutputOptions};
 use crate::output::{print, say};
 use crate::tree::conditions;
 use crate::tree::model::{Entry, Objects, State, entries};

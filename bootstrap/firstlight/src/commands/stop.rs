@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use machinery::clock::Clock;
 use rustix::process::{Signal, kill_process};
+use server::data_directory::DataDirectory;
+use server::merge_kubeconfig;
+use server::options::{DirectoryOptions, parse_duration};
 
-use crate::data_directory::DataDirectory;
-use crate::merge_kubeconfig;
-use crate::options::{DirectoryOptions, parse_duration};
 use crate::output::say;
 
 /// The interval at which the lock of the data directory is checked.

@@ -8,10 +8,10 @@ use kube::{Api, Client};
 use machinery::clock::rfc3339;
 use schemas::cluster::Cluster;
 use serde_json::Value;
+use server::undo::{UndoPreconditions, UndoRequest};
 
 use crate::output::say;
 use crate::target::TargetOptions;
-use crate::undo::{UndoPreconditions, UndoRequest};
 
 /// Commands under `undo`.
 #[derive(Debug, Subcommand)]

@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use kube::Client;
+use server::connection;
+use server::data_directory::DataDirectory;
+use server::options::{DirectoryOptions, parse_duration};
 
 use super::goal::{Goal, missing, notes};
-use crate::connection;
-use crate::data_directory::DataDirectory;
-use crate::options::{DirectoryOptions, parse_duration};
 use crate::output::say;
 use crate::tree::model::Objects;
 use crate::tree::view::View;

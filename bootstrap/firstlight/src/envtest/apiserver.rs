@@ -14,6 +14,8 @@ use net::RealNetwork;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{Identity, SigningKey, TokenKeys, VerifyingKey};
 use registry::{Admission, Housekeeping, Registry};
+use server::open_files;
+use server::plane::version;
 use serving::{Listener, Server, Tls};
 use store::{Memory, Store};
 use tokio::net::TcpListener;
@@ -21,8 +23,6 @@ use webhook::HttpsCaller;
 
 use super::CONTROLLERS;
 use super::flags::Flags;
-use crate::open_files;
-use crate::plane::version;
 use crate::signals::Signals;
 
 /// The text of `--help`.

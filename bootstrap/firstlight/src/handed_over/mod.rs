@@ -9,10 +9,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use pivot::Journal;
 use pivot::journal::{FileDisk, Header, MemoryDisk, State};
-
-use crate::backup::JOURNAL;
-use crate::data_directory::DataDirectory;
-use crate::options::server::ServerOptions;
+use server::backup::JOURNAL;
+use server::data_directory::DataDirectory;
+use server::options::ServerOptions;
 
 pub use state::{PivotState, state};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use server::backup::JOURNAL;
 
 use super::{recorded, target};
-use crate::backup::JOURNAL;
 
 /// How far a pivot has got that is not complete, or that has handed clusters over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

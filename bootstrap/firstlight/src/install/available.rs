@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
+use server::installed::{NAME, NAMESPACE};
 
-use super::manifests::{NAME, NAMESPACE};
 use super::until::until;
 
 /// The time within which the Pod must be ready: a node pulls the image, and fetches the bundles.

@@ -6,11 +6,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use pki::Identity;
 use serde_json::{Value, json};
+use server::certificates::read_identity;
+use server::data_directory::DataDirectory;
+use server::installed::NAMESPACE;
+use server::netboot::{AUTHORITY, BareMetal};
 
-use super::manifests::{NAMESPACE, labels};
-use crate::certificates::read_identity;
-use crate::data_directory::DataDirectory;
-use crate::netboot::{AUTHORITY, BareMetal};
+use super::manifests::labels;
 
 /// The data directory of the Pod, on its node.
 const DATA: &str = "/var/lib/firstlight";

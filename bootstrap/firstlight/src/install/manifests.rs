@@ -3,18 +3,15 @@
 use anyhow::Result;
 use clusterctl::built_in;
 use serde_json::{Value, json};
+use server::controllers::Selection;
+use server::image::USER;
+use server::installed::{NAME, NAMESPACE};
+use server::leader_election::LEASE;
+use server::providers;
 
 use super::bare_metal::Installation;
 use super::webhooks;
-use crate::controllers::Selection;
-use crate::image::USER;
-use crate::leader_election::LEASE;
-use crate::providers;
 
-/// The namespace of the controllers.
-pub const NAMESPACE: &str = "firstlight-system";
-/// The name of all objects of the controllers.
-pub(super) const NAME: &str = "firstlight-controllers";
 /// The ports of upstream's managers.
 const HEALTH_PORT: u16 = 9440;
 const METRICS_PORT: u16 = 8443;

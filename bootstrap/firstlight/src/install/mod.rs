@@ -19,18 +19,17 @@ use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch,
 use kube::{Api, Client, ResourceExt};
 use machinery::clock::Clock;
 use serde_json::Value;
+use server::controllers::Selection;
+use server::image;
+use server::names::FIELD_MANAGER;
 
 pub use bare_metal::Installation;
 pub use leases::copy_leases;
-pub use manifests::{NAMESPACE, carried_over, owned, shared};
+pub use manifests::{carried_over, owned, shared};
 pub use source::controllers_of;
 pub use webhooks::definitions;
 
 use until::until;
-
-use crate::controllers::Selection;
-use crate::image;
-use crate::names::FIELD_MANAGER;
 
 /// The time within which a new CRD must become Established.
 const ESTABLISHED: Duration = Duration::from_secs(30);
@@ -137,18 +136,6 @@ pub async fn install(
         available::wait(client, clock).await?;
     }
     Ok(steps)
-}
-
-/// Returns the image of this program's Deployment in the cluster, if it was installed there.
-///
-/// # Errors
-/// The cluster cannot be asked.
-pub async fn installed_image(client: &Client) -> Result<Option<String>> {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
-    let found = deployments.get_opt(manifests::NAME).await;
-    let found = found.with_context(|| format!("cannot read Deployment {NAMESPACE}/{}", manifests::NAME))?;
-    let pod = found.and_then(|found| found.spec.template.spec);
-    Ok(pod.and_then(|pod| pod.containers.into_iter().next()?.image))
 }
 
 /// Returns the name of a Deployment of upstream's controllers in the cluster.

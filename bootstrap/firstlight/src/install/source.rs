@@ -6,9 +6,8 @@ use anyhow::{Context, Result, anyhow};
 use clusterctl::inventory;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::{Client, ResourceExt};
-
-use crate::controllers::Selection;
-use crate::data_directory::DataDirectory;
+use server::controllers::Selection;
+use server::data_directory::DataDirectory;
 
 /// The entry of upstream's Docker provider in clusterctl's inventory. It has the kinds of the simulated infrastructure.
 const DOCKER: &str = "infrastructure-docker";

@@ -2,10 +2,9 @@
 
 use anyhow::Result;
 use serde_json::{Value, json};
-
-use super::manifests::NAMESPACE;
-use crate::names::WEBHOOKS;
-use crate::webhooks::{CONFIGURATION, SERVICE, conversion, needs};
+use server::installed::NAMESPACE;
+use server::names::WEBHOOKS;
+use server::webhooks::{CONFIGURATION, SERVICE, conversion, needs};
 
 /// The port of the webhooks, that of upstream's managers.
 pub const PORT: u16 = 9443;

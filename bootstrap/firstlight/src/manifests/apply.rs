@@ -5,13 +5,13 @@ use kube::{Api, Client};
 use registry::{Definitions, Registry};
 use schemas::cluster::{Cluster, ClusterClass};
 use serde_json::Value;
+use server::names::APPLY_MANAGER;
 
 use super::explain::explain;
 use super::last_applied;
 use super::read::Document;
 use super::suggest::nearest;
 use super::undo::{self, Undone};
-use crate::names::APPLY_MANAGER;
 
 /// An error in a document, with its place.
 #[derive(Debug, thiserror::Error)]

@@ -3,11 +3,11 @@
 use kube::Client;
 use kube::core::Status;
 use serde_json::Value;
+use server::names::{APPLY_MANAGER, FIELD_MANAGER};
 
 use super::apply::{ApplyError, Target, request};
 use super::field_path;
 use super::read::Document;
-use crate::names::{APPLY_MANAGER, FIELD_MANAGER};
 
 /// The reason in the causes of a conflict of server-side apply.
 pub const CONFLICT: &str = "FieldManagerConflict";

@@ -9,9 +9,9 @@ use machinery::meta::{name, namespace};
 use pki::kubeconfig::Kubeconfig;
 use pki::{CertificateAuthority, Leaf};
 use serde_json::{Value, json};
+use server::plane::Dependencies;
 
 use super::create::create;
-use crate::plane::Dependencies;
 
 const ALL: [Purpose; 5] = [
     Purpose::ClusterAuthority,

@@ -4,6 +4,8 @@
 //! that the garbage collector leaves them alone, and Secrets, which are never read, have stand-ins.
 
 use machinery::meta::{name, namespace};
+use server::names::FIELD_MANAGER;
+use server::plane::Plane;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,8 +22,6 @@ use super::network::Hosts;
 use super::object::Reference;
 use super::state::State;
 use crate::limits::PLAN_COMMIT;
-use crate::names::FIELD_MANAGER;
-use crate::plane::Plane;
 use crate::simulation;
 
 /// What a user should know of the difference between the server and its copy, each a sentence.

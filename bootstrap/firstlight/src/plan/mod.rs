@@ -28,13 +28,13 @@ use chrono::{DateTime, Utc};
 use engine::Manager;
 use machinery::clock::Clock;
 use serde::Serialize;
+use server::controllers::{self, Context, Selection};
+use server::plane::Plane;
 use store::{Event, Memory, Page, Prefix, Store, Watcher};
 
-use crate::controllers::{self, Context, Selection};
 use crate::limits::{PLAN_CHANGES, PLAN_QUIET};
 use crate::manifests::apply::{apply_all, check_all};
 use crate::manifests::read::Document;
-use crate::plane::Plane;
 use crate::simulation;
 use follow::{Action, Follower, Machines};
 use network::Hosts;

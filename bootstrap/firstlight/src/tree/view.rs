@@ -18,12 +18,12 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 use schemas::metal3::BareMetalHost;
 use schemas::netboot::Agent;
 use serde_json::Value;
+use server::confirmation;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, SetOnce};
 
 use super::model::{self, Objects};
 use super::screen::Screen;
-use crate::confirmation;
 
 /// The pause after a redraw, so that changes within this time are drawn together.
 const REDRAW: Duration = Duration::from_millis(100);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use firstlight::backup::files::JOURNAL;
 use firstlight::handed_over::{TARGET, before_apply, refuse, refuse_source, set_aside, state};
 use pivot::Journal;
 use pivot::journal::{FileDisk, Header, Record};
+use server::backup::files::JOURNAL;
 
 fn journal(folder: &Path, namespace: &str, records: &[Record]) {
     let path = folder.join(JOURNAL);

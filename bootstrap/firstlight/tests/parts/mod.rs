@@ -5,25 +5,11 @@
     reason = "a test ends where something is not as it must be"
 )]
 
-mod backup;
-mod certificates;
 mod cli;
 mod commands;
-mod controllers;
-mod data_directory;
 mod envtest;
 mod handed_over;
-mod image;
 mod install;
-mod leader_election;
 mod logging;
 mod manifests;
-mod netboot;
-mod nodes;
-mod open_files;
-mod options;
-mod providers;
-mod reboot;
-mod token_keys;
 mod tree;
-mod webhooks;

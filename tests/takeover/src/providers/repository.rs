@@ -5,8 +5,8 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use firstlight::image;
 use serde_json::{Map, Value, json};
+use server::image;
 
 /// One of upstream's providers.
 #[derive(Debug, Clone, Copy)]

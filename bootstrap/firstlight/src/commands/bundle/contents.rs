@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use bundle::{Additions, BootFolder, Bundle, Container, FileKind, NewFile, Platforms, Reference};
 use clap::Args;
+use server::image;
 
-use crate::image;
 use crate::manifests::read::{parse, texts};
 
 /// How far above the folders of versions a folder with providers may be.

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 use bundle::Bundle;
 use clap::{Args, Subcommand};
 use contents::ContentOptions;
+use server::netboot;
 
-use crate::netboot;
-use crate::options::OutputOptions;
+use crate::output::OutputOptions;
 use crate::output::{print, say};
 
 /// Commands under `bundle`.

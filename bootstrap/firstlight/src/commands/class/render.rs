@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::manifests;
 use super::served::Kinds;
-use crate::options::Output;
+use crate::output::Output;
 use crate::output::{print, say_document};
 
 /// Options of `class render`.

@@ -7,8 +7,8 @@ use machinery::meta::{api_version, group_version, kind, name};
 use machinery::schema::{coerce, default};
 use registry::{Definition, Structure};
 use serde_json::Value;
+use server::conversion::{ClusterApiConversion, definition};
 
-use crate::conversion::{ClusterApiConversion, definition};
 use crate::manifests::read::Document;
 
 /// The kinds that this program serves.

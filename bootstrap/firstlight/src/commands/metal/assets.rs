@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use metal_boot::images::assets::Assets;
+use server::data_directory::DataDirectory;
+use server::options::DirectoryOptions;
 
-use crate::data_directory::DataDirectory;
-use crate::options::DirectoryOptions;
 use crate::output::say;
 
 /// Commands under `metal assets`.
@@ -38,7 +38,7 @@ pub struct AddOptions {
 fn assets(directory: &DirectoryOptions) -> Result<Assets> {
     let directory = DataDirectory::locate(directory.data_dir.as_deref())?;
     directory.create()?;
-    Ok(Assets::new(&crate::netboot::folder(&directory).join("assets")))
+    Ok(Assets::new(&server::netboot::folder(&directory).join("assets")))
 }
 
 /// Runs `metal assets`.

@@ -15,7 +15,7 @@ use serde::Serialize;
 use terminal::{cell, cut, wrapped};
 use unicode_width::UnicodeWidthStr;
 
-use crate::options::OutputOptions;
+use crate::output::OutputOptions;
 use crate::output::{print, say};
 use crate::target::TargetOptions;
 use crate::tree::screen;

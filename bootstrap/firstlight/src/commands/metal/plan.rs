@@ -13,7 +13,7 @@ use serde::Serialize;
 use terminal::line;
 
 use super::power::{HostOptions, host};
-use crate::options::OutputOptions;
+use crate::output::OutputOptions;
 use crate::output::{print, say};
 
 /// Options of `metal plan`.

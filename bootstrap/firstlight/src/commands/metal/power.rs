@@ -8,9 +8,9 @@ use kube::{Api, Client, ResourceExt};
 use metal::names::{POWER, POWERED, REBOOT};
 use schemas::metal3::BareMetalHost;
 use serde_json::{Value, json};
+use server::reboot::RebootRequest;
 
 use crate::output::say;
-use crate::reboot::RebootRequest;
 use crate::target::TargetOptions;
 
 /// The options that select a host.

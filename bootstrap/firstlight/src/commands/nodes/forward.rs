@@ -9,11 +9,11 @@ use anyhow::{Context, Result};
 use clap::Args;
 use container_machines::names::is_balancer;
 use machinery::clock::Clock;
+use server::options::DirectoryOptions;
 use system_containers::{Container, Runtime, State};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::open::{find, of_cluster, open};
-use crate::options::DirectoryOptions;
 use crate::output::{say, tell};
 
 /// How long a node may take to accept a connection.

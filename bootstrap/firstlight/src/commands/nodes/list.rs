@@ -7,12 +7,12 @@ use container_machines::names::{LABEL_CLUSTER, LABEL_NAME, LABEL_NAMESPACE, LABE
 use machinery::clock::{Clock, rfc3339};
 use machinery::random::Random;
 use serde::Serialize;
+use server::data_directory::DataDirectory;
+use server::nodes::{Choice, FOLDER, Opened, Settings};
 use system_containers::{Container, State, Weight};
 
 use super::ListOptions;
 use super::open::{open, opened, settings};
-use crate::data_directory::DataDirectory;
-use crate::nodes::{Choice, FOLDER, Opened, Settings};
 use crate::output::{print, say, table};
 
 /// The columns of the table.

@@ -12,10 +12,11 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, Subcommand};
+use server::options::DirectoryOptions;
 use system_containers::{Runtime, State};
 
 use self::open::{find, no_node, of_cluster, open, settings};
-use crate::options::{DirectoryOptions, OutputOptions};
+use crate::output::OutputOptions;
 use crate::output::{say, tell};
 
 /// How long a node may take to end before it is killed.

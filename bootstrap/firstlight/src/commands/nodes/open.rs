@@ -8,11 +8,10 @@ use anyhow::{Result, bail, ensure};
 use container_machines::names::cluster_of;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use server::data_directory::DataDirectory;
+use server::nodes::{Choice, NodeOptions, Opened, Settings};
+use server::options::DirectoryOptions;
 use system_containers::{Container, Runtime};
-
-use crate::data_directory::DataDirectory;
-use crate::nodes::{Choice, NodeOptions, Opened, Settings};
-use crate::options::DirectoryOptions;
 
 /// Opens what runs the nodes of a data directory.
 pub(super) async fn open(options: &DirectoryOptions) -> Result<Arc<dyn Runtime>> {

@@ -9,11 +9,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use chrono::SubsecRound;
 use clap::Args;
 use machinery::clock::Clock;
+use server::merge_kubeconfig::users_own;
+use server::options::parse_duration;
 
 use crate::manifests::fetch::{Kustomize, fetch};
 use crate::manifests::read::{Document, read_to_apply};
-use crate::merge_kubeconfig::users_own;
-use crate::options::{OutputOptions, parse_duration};
+use crate::output::OutputOptions;
 use crate::output::{print, say};
 use crate::plan::stand_ins::plan::Durations;
 use crate::plan::{Ending, Plan, Settings, State, play};

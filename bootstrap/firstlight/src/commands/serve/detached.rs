@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use machinery::clock::Clock;
+use server::data_directory::{DataDirectory, Running};
+use server::options::ServerOptions;
 
-use crate::data_directory::{DataDirectory, Running};
-use crate::options::server::ServerOptions;
 use crate::output::say;
 
 /// The interval at which the start of the server is checked.

@@ -12,14 +12,15 @@ use pivot::{Journal, Options};
 use pki::kubeconfig::Kubeconfig;
 use schemas::infrastructure::DevCluster;
 use serde_json::Value;
+use server::backup::JOURNAL;
+use server::data_directory::{DataDirectory, write_private};
+use server::{image, nodes};
 
 use super::UpOptions;
-use crate::backup::JOURNAL;
 use crate::commands::pivot::{address, assemble, connect, install_first};
-use crate::data_directory::{DataDirectory, write_private};
+use crate::handed_over;
 use crate::install::other_controllers;
 use crate::output::{say, tell};
-use crate::{handed_over, image, nodes};
 
 /// The value of `--pivot-to` for the cluster that `up` brings up.
 pub const ITSELF: &str = "self";

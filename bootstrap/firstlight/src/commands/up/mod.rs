@@ -10,12 +10,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Result, anyhow, bail};
 use clap::Args;
 use machinery::clock::Clock;
+use server::data_directory::DataDirectory;
+use server::options::ServerOptions;
+use server::options::parse_duration;
+use server::process::Process;
 use store::EngineError;
 
 use self::handover::{AfterUp, Stage, check_manifests, is_itself, known_target, write_target};
 use self::nodes::control_nodes;
 use super::goal::{Goal, Timeline, missing, notes, seconds};
-use crate::data_directory::DataDirectory;
 use crate::handed_over;
 use crate::install::InstallOptions;
 use crate::logging::{self, Verbosity};
@@ -23,10 +26,7 @@ use crate::manifests::apply::{apply_all, check_all};
 use crate::manifests::fetch::{Kustomize, fetch};
 use crate::manifests::read::{BUNDLE, Document, Elsewhere, read_to_apply};
 use crate::manifests::undo::Undone;
-use crate::options::parse_duration;
-use crate::options::server::ServerOptions;
 use crate::output::{is_answer_yes, say};
-use crate::process::Process;
 use crate::signals::{Interrupted, Signals};
 use crate::tree::model::Objects;
 use crate::tree::screen::Screen;
@@ -137,14 +137,14 @@ pub async fn run(options: &UpOptions) -> Result<()> {
     process.remember();
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
-        crate::certificates::reachable(process.address),
+        server::certificates::reachable(process.address),
         process.kubeconfig.display()
     ))?;
     let outcome = follow(&process, &documents, options, &mut signals, &mut screen).await;
     let folder = process.data().to_owned();
     process.stop().await;
     outcome?;
-    match options.pivot_to.as_deref().is_some_and(is_itself) && crate::nodes::are_in(&folder) {
+    match options.pivot_to.as_deref().is_some_and(is_itself) && server::nodes::are_in(&folder) {
         true => control_nodes(options, &folder, &mut signals).await,
         false => Ok(()),
     }
@@ -155,7 +155,7 @@ fn bundled(options: &UpOptions) -> Result<Vec<(String, String)>> {
     if !options.filename.iter().any(|source| source.as_os_str() == BUNDLE) {
         return Ok(Vec::new());
     }
-    crate::netboot::bundles::open(&options.server.netboot.bundles)?.kubernetes_manifests()
+    server::netboot::bundles::open(&options.server.netboot.bundles)?.kubernetes_manifests()
 }
 
 /// Adds the way to apply manifests to a server that already runs on the directory.

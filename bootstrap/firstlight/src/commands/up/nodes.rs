@@ -6,13 +6,13 @@ use anyhow::{Context as _, Result};
 use engine::Settings;
 use machinery::clock::Clock;
 use machinery::random::Random;
+use server::connection::{client, manager_with};
+use server::controllers::{self, Context, Selection};
+use server::data_directory::DataDirectory;
+use server::nodes;
 
 use super::UpOptions;
 use super::handover::{ITSELF, known_target};
-use crate::connection::{client, manager_with};
-use crate::controllers::{self, Context, Selection};
-use crate::data_directory::DataDirectory;
-use crate::nodes;
 use crate::output::say;
 use crate::signals::Signals;
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use server::data_directory::write_private;
 
-use crate::data_directory::write_private;
 use crate::output::{say_document, tell};
 
 /// Options of `convert`.

@@ -82,7 +82,7 @@ impl Bundles {
     /// A file is no bundle, or damaged.
     pub fn open(&self, configuration: &mut Configuration) -> Result<()> {
         if !self.bundles.is_empty() {
-            configuration.set_bundles(crate::netboot::bundles::open(&self.bundles)?);
+            configuration.set_bundles(server::netboot::bundles::open(&self.bundles)?);
         }
         Ok(())
     }

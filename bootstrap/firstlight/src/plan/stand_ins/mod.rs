@@ -12,11 +12,11 @@ use chrono::{DateTime, Utc};
 use engine::{Manager, NamespacedName};
 use kube::Client;
 use machinery::meta::{name, namespace};
+use server::plane::Plane;
 
 use super::certificates;
 use super::object::is_foreign;
 use super::view::View;
-use crate::plane::Plane;
 use hosts::Hosts;
 use plan::{Durations, Step, wishes};
 

@@ -1,4 +1,4 @@
-//! Tests of `firstlight::parts::commands`.
+//! Tests of `firstlight::commands`.
 
 mod goal;
 mod man_pages;

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use firstlight::controllers::selection::Selection;
-use firstlight::data_directory::{DataDirectory, write_private};
 use firstlight::install::bare_metal::{Installation, in_pod};
 use firstlight::install::manifests::{carried_over, owned};
-use firstlight::netboot::options::NetbootOptions;
-use firstlight::netboot::record::BareMetal;
 use pki::Identity;
 use serde_json::{Value, json};
+use server::controllers::selection::Selection;
+use server::data_directory::{DataDirectory, write_private};
+use server::netboot::options::NetbootOptions;
+use server::netboot::record::BareMetal;
 
 fn services(address: Option<&str>, bundles: &[&str]) -> NetbootOptions {
     NetbootOptions {

@@ -1,9 +1,9 @@
 //! Tests of `firstlight::install::manifests`.
 
 use clusterctl::built_in;
-use firstlight::controllers::selection::Selection;
 use firstlight::install::manifests::{carried_over, owned, rules, shared};
 use serde_json::{Value, json};
+use server::controllers::selection::Selection;
 
 fn all() -> Selection {
     carried_over(Selection::all(), true)

@@ -1,4 +1,4 @@
-//! Tests of `firstlight::parts::install`.
+//! Tests of `firstlight::install`.
 
 mod bare_metal;
 mod manifests;

@@ -1,4 +1,4 @@
-//! Tests of `firstlight::parts::manifests`.
+//! Tests of `firstlight::manifests`.
 
 mod explain;
 mod field_path;

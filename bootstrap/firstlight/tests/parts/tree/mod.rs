@@ -1,4 +1,4 @@
-//! Tests of `firstlight::parts::tree`.
+//! Tests of `firstlight::tree`.
 
 mod changes;
 mod conditions;

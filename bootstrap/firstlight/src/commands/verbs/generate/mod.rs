@@ -11,9 +11,9 @@ use clusterctl::components::{self, Components};
 use clusterctl::configuration::{ByType, ProviderType};
 use clusterctl::generate;
 use clusterctl::template::{Template, Wanted};
+use server::data_directory::write_private;
 
 use super::tools::Tools;
-use crate::data_directory::write_private;
 use crate::output::{say, say_document};
 
 /// Commands under `generate`.

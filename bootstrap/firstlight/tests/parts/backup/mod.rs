@@ -1,3 +1,0 @@
-//! Tests of `firstlight::parts::backup`.
-
-mod files;

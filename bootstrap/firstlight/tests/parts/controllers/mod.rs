@@ -1,5 +1,0 @@
-//! Tests of `firstlight::parts::controllers`.
-
-mod kinds;
-mod selection;
-mod table;

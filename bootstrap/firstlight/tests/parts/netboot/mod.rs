@@ -1,4 +1,0 @@
-//! Tests of `firstlight::parts::netboot`.
-
-mod options;
-mod subnet;

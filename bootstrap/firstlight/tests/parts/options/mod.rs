@@ -1,3 +1,0 @@
-//! Tests of `firstlight::parts::options`.
-
-mod address;

@@ -1,0 +1,35 @@
+//! The server: the API server and all controllers in one process, with its data directory, certificates, options and webhooks.
+
+pub mod admission;
+pub mod backup;
+mod bind;
+pub mod certificates;
+pub mod confirmation;
+pub mod connection;
+pub mod controllers;
+pub mod conversion;
+mod create_or_replace;
+pub mod data_directory;
+mod declared_providers;
+pub mod diagnostics;
+pub mod image;
+mod in_place_updater;
+pub mod installed;
+pub mod leader_election;
+pub mod limits;
+pub mod merge_kubeconfig;
+pub mod names;
+pub mod netboot;
+pub mod nodes;
+pub mod open_files;
+pub mod options;
+pub mod plane;
+mod pods;
+pub mod process;
+pub mod providers;
+pub mod reboot;
+mod runtime_extensions_client;
+pub mod servers;
+pub mod token_keys;
+pub mod undo;
+pub mod webhooks;

@@ -1,0 +1,5 @@
+//! Tests of `server::controllers`.
+
+mod kinds;
+mod selection;
+mod table;

@@ -1,0 +1,4 @@
+//! Tests of `server::netboot`.
+
+mod options;
+mod subnet;
