@@ -1,9 +1,9 @@
 //! The services of provisioning as machines see them.
 
-mod agents_admission;
 mod agents_drive;
 mod agents_endorsement;
 mod agents_instruction;
+mod agents_proof;
 mod agents_reports;
 mod agents_waiting;
 mod api;

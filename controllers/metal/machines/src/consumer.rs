@@ -10,7 +10,7 @@ use schemas::metal3::{BareMetalHost, HostClaim};
 pub enum ConsumerKind {
     /// Metal3Machine, which uses hosts of its own namespace.
     Machine,
-    /// HostClaim, which uses hosts of the namespaces whose HostDeployPolicies admit it.
+    /// HostClaim, which uses hosts of the namespaces whose HostDeployPolicies allow it.
     Claim,
 }
 

@@ -99,13 +99,13 @@ fn a_claim_takes_a_host_that_fits_and_says_nothing_of_the_others() {
             json!({}),
             vec![],
             vec![],
-            "no HostDeployPolicy in any namespace admits the HostClaims of namespace tenant",
+            "no HostDeployPolicy in any namespace allows the HostClaims of namespace tenant",
         ),
         (
             in_metal,
             vec![],
             vec![],
-            "no HostDeployPolicy in namespace metal admits the HostClaims of namespace tenant",
+            "no HostDeployPolicy in namespace metal allows the HostClaims of namespace tenant",
         ),
         (json!({}), vec!["metal"], vec![], "no host fits: there is no BareMetalHost in these namespaces"),
         (

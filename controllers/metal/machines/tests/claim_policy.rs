@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use metal_machines::claim::policy::admits;
+use metal_machines::claim::policy::allows;
 use serde_json::{Value, json};
 
 #[test]
@@ -10,7 +10,7 @@ fn a_policy_admits_namespaces_that_meet_all_constraints() {
     let labels = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
     let admitted = |spec: Value| {
         let policy = serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
-        admits(&policy, "tenant-1", Some(&labels))
+        allows(&policy, "tenant-1", Some(&labels))
     };
     let namespaces = |constraints: Value| admitted(json!({"hostClaimNamespaces": constraints}));
     let cases = [
@@ -35,5 +35,5 @@ fn a_policy_admits_namespaces_that_meet_all_constraints() {
     }
     assert!(!admitted(json!({})), "without constraints nobody is admitted");
     let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"hostClaimNamespaces": {}}});
-    assert!(!admits(&serde_json::from_value(deleting).unwrap(), "tenant-1", None));
+    assert!(!allows(&serde_json::from_value(deleting).unwrap(), "tenant-1", None));
 }

@@ -1,4 +1,4 @@
-//! HostClaims of a tenant get hosts of another namespace, if a policy admits them, and return them.
+//! HostClaims of a tenant get hosts of another namespace, if a policy allows them, and return them.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a test")]
 
 use std::time::Duration;

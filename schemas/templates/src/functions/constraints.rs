@@ -18,7 +18,7 @@ pub(super) fn fulfils(constraints: &str, version: &str) -> Outcome<bool> {
     Ok(groups.iter().any(|group| {
         let prereleases = group.iter().any(|constraint| !constraint.version.prerelease.is_empty());
         let considered = version.prerelease.is_empty() || prereleases;
-        considered && group.iter().all(|constraint| constraint.admits(&version))
+        considered && group.iter().all(|constraint| constraint.allows(&version))
     }))
 }
 
@@ -181,7 +181,7 @@ impl Constraint {
         Some(Constraint { operator, version, open, minor_open, patch_open })
     }
 
-    fn admits(&self, version: &Version) -> bool {
+    fn allows(&self, version: &Version) -> bool {
         let order = version.compare(&self.version);
         match self.operator {
             Operator::Equal if self.open => self.admits_near(version),

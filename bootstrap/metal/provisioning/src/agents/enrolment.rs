@@ -1,4 +1,4 @@
-//! Enrolments of machines: decides with the rules of [`admission`] whether a machine may enrol, writes its Agent, and limits the number
+//! Enrolments of machines: decides with the rules of [`proof`] whether a machine may enrol, writes its Agent, and limits the number
 //! of Agents of machines that are not hosts.
 
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use metal::host::host_of;
 use schemas::netboot::Agent;
 use serde_json::json;
 
-use super::admission::{self, EnrolRequest, Proof};
+use super::proof::{self, EnrolRequest, Proof};
 use super::refusal::Refusal;
 use super::reports::{REPORT_SECONDS, Reported};
 use super::service::{Agents, failed};
@@ -27,7 +27,7 @@ impl Agents {
     /// Enrols a machine: decides whether it is the machine that it claims to be, and writes its Agent.
     ///
     /// # Errors
-    /// The errors of [`admission::admit`]; [`Refusal::Limit`], [`Refusal::Full`], [`Refusal::Failed`].
+    /// The errors of [`proof::prove`]; [`Refusal::Limit`], [`Refusal::Full`], [`Refusal::Failed`].
     pub async fn enrol(
         &self,
         certificate: &str,
@@ -45,13 +45,13 @@ impl Agents {
         address: IpAddr,
         enrolment: &Enrolment,
     ) -> Result<Enrolled, Refusal> {
-        admission::check(enrolment)?;
+        proof::check(enrolment)?;
         let _one = self.entering.lock().await;
         let lease_holder = self.addresses.lease_of(address);
         let shown = enrolment.token.as_ref().map(|token| fingerprint(token.as_bytes()));
         let of_media = shown.and_then(|shown| self.machines.host_of_media(&shown));
         self.tell_the_claimed(enrolment, address, lease_holder, of_media.as_ref());
-        let mac = admission::name(enrolment, address, lease_holder)?;
+        let mac = proof::name(enrolment, address, lease_holder)?;
         let key = NamespacedName::new("", mac.dashed());
         let known = self.agents.get(&key);
         let bound = known.as_ref().and_then(|agent| host_of(agent));
@@ -82,10 +82,10 @@ impl Agents {
         };
         let status = known.as_ref().and_then(|agent| agent.status.as_ref());
         let now = self.clock.now();
-        let proof = admission::admit(&request, mac, status, now);
+        let proof = proof::prove(&request, mac, status, now);
         let proof = proof.inspect_err(|refusal| self.note_refusal(&key.name, &request, refusal))?;
         let enrolled = Enrolled { name: key.name.clone(), report_seconds: REPORT_SECONDS };
-        if admission::is_again(&request, proof, status, now) {
+        if proof::is_again(&request, proof, status, now) {
             self.metrics.limit("netboot_enrolled_again");
             return Ok(enrolled);
         }
@@ -98,7 +98,7 @@ impl Agents {
             self.agents.create_if_absent(&object).await.map_err(failed)?;
         }
         self.use_up_approval(&key, known.as_deref(), &request).await?;
-        let patch = admission::enrolled(&request, mac, proof, status, now);
+        let patch = proof::enrolled(&request, mac, proof, status, now);
         self.agents.merge(&key, Some("status"), patch).await.map_err(failed)?;
         if let Some(host) =
             of_media.filter(|host| proof == Some(Proof::Token) && bound.as_ref() != Some(host))
@@ -167,7 +167,7 @@ impl Agents {
         let own = own.or(speaks_as);
         let own_host =
             own.and_then(|own| self.machines.host(own)).map(|host| NamespacedName::of(host.as_ref()));
-        let said: BTreeSet<MacAddress> = admission::interfaces(enrolment).chain(speaks_as).collect();
+        let said: BTreeSet<MacAddress> = proof::interfaces(enrolment).chain(speaks_as).collect();
         for claimed in said.into_iter().filter(|mac| Some(*mac) != own) {
             let Some(host) = self.machines.host(claimed) else { continue };
             let host = NamespacedName::of(host.as_ref());

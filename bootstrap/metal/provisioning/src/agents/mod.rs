@@ -1,13 +1,13 @@
 //! The server's side of the protocol with agents ([`agent_protocol`]): enrolments, instructions and reports.
 //!
-//! The rules are pure: `admission` decides about enrolments, `reports` about writes to `Agent` objects, and `drive` about configuration
+//! The rules are pure: `proof` decides about enrolments, `reports` about writes to `Agent` objects, and `drive` about configuration
 //! drives. [`Agents`] applies them (`enrolment` has its part for enrolments).
 
-pub mod admission;
 pub mod drive;
 pub mod endorsement;
 mod enrolment;
 pub mod instruction;
+pub mod proof;
 pub mod refusal;
 pub mod reports;
 mod service;

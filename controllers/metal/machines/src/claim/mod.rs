@@ -1,4 +1,4 @@
-//! The HostClaim controller: gives a host to a claim, also to one of another namespace if a HostDeployPolicy admits it, and makes the host
+//! The HostClaim controller: gives a host to a claim, also to one of another namespace if a HostDeployPolicy allows it, and makes the host
 //! what the claim says (Metal3's baremetal-operator 0.14).
 
 mod apply;
@@ -90,7 +90,7 @@ fn of_host(change: &Change<BareMetalHost>, claims: &Objects<HostClaim>) -> Vec<R
     requests
 }
 
-/// Requests the claims of a namespace whose labels changed, by which policies admit them.
+/// Requests the claims of a namespace whose labels changed, by which policies allow them.
 fn of_namespace(change: &Change<Namespace>, claims: &Objects<HostClaim>) -> Vec<Request> {
     let labels = |namespace: &Arc<Namespace>| namespace.metadata.labels.clone();
     if change.old.as_ref().map(labels) == change.new.as_ref().map(labels) {

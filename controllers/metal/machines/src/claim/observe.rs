@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Namespace, Secret};
 use schemas::metal3::{BareMetalHost, HostClaim, HostDeployPolicy};
 
 use super::plan::Observed;
-use super::policy::{admits, place_of};
+use super::policy::{allows, place_of};
 use super::secrets::{Role, Source};
 use super::status::is_lost;
 use crate::claiming::Claiming;
@@ -56,7 +56,7 @@ impl HostClaimController {
         let (mut namespaces, mut hosts) = (Vec::new(), Vec::new());
         if host.is_none() && !is_deleting(object.as_ref()) {
             // That a host names the claim is not enough, since whoever may create hosts can write this, and would get the claim's Secrets: it
-            // must be in a namespace whose policies admit the claim.
+            // must be in a namespace whose policies allow the claim.
             let mut naming = self.hosts.by_index(BY_CONSUMER, &key);
             naming.retain(|_| given(&object).is_none());
             if !naming.is_empty() || !is_lost(&object) {
@@ -103,7 +103,7 @@ impl HostClaimController {
         hosts.into_iter().next()
     }
 
-    /// Returns the namespaces whose policies admit the claim. As in Metal3, also the claim's own namespace needs a policy.
+    /// Returns the namespaces whose policies allow the claim. As in Metal3, also the claim's own namespace needs a policy.
     fn admitting(&self, claim: &HostClaim) -> Vec<String> {
         let own = claim.metadata.namespace.as_deref().unwrap_or_default();
         let Some(namespace) = self.namespaces.get(&NamespacedName::new("", own)) else { return Vec::new() };
@@ -112,7 +112,7 @@ impl HostClaimController {
             None => self.policies.all(),
         };
         let admitted =
-            policies.iter().filter(|policy| admits(policy, own, namespace.metadata.labels.as_ref()));
+            policies.iter().filter(|policy| allows(policy, own, namespace.metadata.labels.as_ref()));
         let mut namespaces: Vec<String> =
             admitted.filter_map(|policy| policy.metadata.namespace.clone()).collect();
         namespaces.sort();

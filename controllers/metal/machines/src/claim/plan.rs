@@ -28,7 +28,7 @@ pub struct Observed {
     pub object: Arc<HostClaim>,
     /// Its host, which names the claim as its consumer.
     pub host: Option<Arc<BareMetalHost>>,
-    /// The namespaces whose policies admit the claim, if it has no host. `hostSelector.inNamespace` leaves at most one.
+    /// The namespaces whose policies allow the claim, if it has no host. `hostSelector.inNamespace` leaves at most one.
     pub namespaces: Vec<String>,
     /// All hosts of these namespaces, if the claim has no host.
     pub hosts: Vec<Arc<BareMetalHost>>,
@@ -107,9 +107,9 @@ fn candidates(observed: &Observed) -> Result<Vec<Arc<BareMetalHost>>, String> {
         let own = &observed.name.namespace;
         return Err(match place_of(&observed.object) {
             Some(place) => {
-                format!("no HostDeployPolicy in namespace {place} admits the HostClaims of namespace {own}")
+                format!("no HostDeployPolicy in namespace {place} allows the HostClaims of namespace {own}")
             }
-            None => format!("no HostDeployPolicy in any namespace admits the HostClaims of namespace {own}"),
+            None => format!("no HostDeployPolicy in any namespace allows the HostClaims of namespace {own}"),
         });
     }
     let selector = spec.host_selector.as_ref().map(selector);

@@ -1,4 +1,4 @@
-//! The namespaces in which a HostClaim may get a host: the one that it names, and those whose HostDeployPolicies admit it. Pure.
+//! The namespaces in which a HostClaim may get a host: the one that it names, and those whose HostDeployPolicies allow it. Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ pub(super) fn place_of(claim: &HostClaim) -> Option<&str> {
     place.filter(|place| !place.is_empty())
 }
 
-/// Returns whether a policy admits the HostClaims of a namespace. All constraints that are set must hold. As in Metal3, a policy without
-/// `hostClaimNamespaces` admits none, one whose `hostClaimNamespaces` is empty admits all, and `nameMatches` may match any part of the
-/// name. A pattern that does not compile admits none.
-pub fn admits(policy: &HostDeployPolicy, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> bool {
+/// Returns whether a policy allows the HostClaims of a namespace. All constraints that are set must hold. As in Metal3, a policy without
+/// `hostClaimNamespaces` allows none, one whose `hostClaimNamespaces` is empty allows all, and `nameMatches` may match any part of the
+/// name. A pattern that does not compile allows none.
+pub fn allows(policy: &HostDeployPolicy, namespace: &str, labels: Option<&BTreeMap<String, String>>) -> bool {
     let Some(rule) = policy.spec.host_claim_namespaces.as_ref().filter(|_| !is_deleting(policy)) else {
         return false;
     };

@@ -1,4 +1,4 @@
-//! Tests of `agents::admission`.
+//! Tests of `agents::proof`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
 use std::net::IpAddr;
@@ -7,7 +7,7 @@ use agent_protocol::Enrolment;
 use agent_protocol::dhcp::MacAddress;
 use chrono::{DateTime, Duration, Utc};
 use machinery::clock::{parse_rfc3339, rfc3339};
-use metal_provisioning::agents::admission::{EnrolRequest, Proof, admit, check, enrolled, name};
+use metal_provisioning::agents::proof::{EnrolRequest, Proof, check, enrolled, name, prove};
 use metal_provisioning::agents::refusal::Refusal;
 use metal_provisioning::directory::BootToken;
 use metal_provisioning::fingerprint::fingerprint;
@@ -151,8 +151,8 @@ fn who_is_let_in() {
             tokens: if shows { &told } else { &[] },
             ..request(&enrolment, certificate, has_lease.then(|| mac(1)))
         };
-        let admitted = admit(&request, mac(1), known, at(seconds));
-        assert_eq!(admitted.as_ref().ok().copied(), expected, "{name}: {admitted:?}");
+        let proved = prove(&request, mac(1), known, at(seconds));
+        assert_eq!(proved.as_ref().ok().copied(), expected, "{name}: {proved:?}");
     }
 }
 
@@ -174,11 +174,11 @@ fn a_person_lets_one_machine_in_and_its_word_alone_nobody() {
         let lease_holder = has_lease.then(|| mac(1));
         let request =
             EnrolRequest { is_host, is_approved, is_elsewhere, ..request(&enrolment, "bb", lease_holder) };
-        let admitted = admit(&request, mac(1), Some(&known), at(60));
-        let found = admitted.as_ref().map(|proof| *proof);
+        let proved = prove(&request, mac(1), Some(&known), at(60));
+        let found = proved.as_ref().map(|proof| *proof);
         let found = found.map_err(|refusal| matches!(refusal, Refusal::Unproven(_)));
-        assert_eq!(found, expected, "{is_host} {is_approved} {is_elsewhere} {has_lease}: {admitted:?}");
-        if let Err(Refusal::Unproven(text)) = admitted {
+        assert_eq!(found, expected, "{is_host} {is_approved} {is_elsewhere} {has_lease}: {proved:?}");
+        if let Err(Refusal::Unproven(text)) = proved {
             assert!(text.contains("firstlight metal approve 52-54-00-00-00-01"), "{text}");
         }
     }
@@ -210,9 +210,9 @@ fn a_token_lets_one_agent_in() {
     for (name, tokens, shown, known, seconds, expected) in cases {
         let enrolment = Enrolment { token: shown.map(str::to_owned), ..enrolment("first") };
         let request = EnrolRequest { tokens, ..request(&enrolment, "aa", Some(mac(1))) };
-        let admitted = admit(&request, mac(1), known, at(seconds));
-        assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
-        let proof = admitted.ok().flatten();
+        let proved = prove(&request, mac(1), known, at(seconds));
+        assert_eq!(proved.is_ok(), expected, "{name}: {proved:?}");
+        let proof = proved.ok().flatten();
         let status = &enrolled(&request, mac(1), proof, known, at(seconds))["status"];
         assert_eq!(status["bootTokenSHA256"].is_string(), shown.is_some(), "{name}");
         assert_eq!(status["provenBy"] == "Token", expected && shown.is_some() && known.is_none(), "{name}");
@@ -251,15 +251,15 @@ fn a_machine_is_known_by_its_tpm() {
         let enrolment = enrolment("first");
         let request = EnrolRequest { endorsement, ..request(&enrolment, certificate, Some(mac(1))) };
         let status = known(pinned, proven_by);
-        let admitted = admit(&request, mac(1), Some(&status), at(1));
-        assert_eq!(admitted.is_ok(), expected, "{name}: {admitted:?}");
-        if let Err(Refusal::Endorsement(text)) = &admitted {
+        let proved = prove(&request, mac(1), Some(&status), at(1));
+        assert_eq!(proved.is_ok(), expected, "{name}: {proved:?}");
+        if let Err(Refusal::Endorsement(text)) = &proved {
             assert!(
                 text.contains("kubectl delete agents.netboot.firstlight.dev 52-54-00-00-00-01"),
                 "{text}"
             );
         }
-        assert_eq!(matches!(admitted, Err(Refusal::Endorsement(_))), !expected && pinned.is_some(), "{name}");
+        assert_eq!(matches!(proved, Err(Refusal::Endorsement(_))), !expected && pinned.is_some(), "{name}");
         let status = &enrolled(&request, mac(1), None, Some(&status), at(1))["status"];
         assert_eq!(status.get("endorsementKeySHA256").and_then(Value::as_str), endorsement, "{name}");
     }
