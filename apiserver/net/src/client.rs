@@ -10,7 +10,9 @@ use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioExecutor;
+use machinery::clock::Clock;
 use rustls::RootCertStore;
+use tracing::Instrument as _;
 
 use crate::authorities::client_config;
 use crate::connector::Connector;
@@ -19,7 +21,7 @@ use crate::error::{Error, Failure};
 use crate::proxies::Proxies;
 use crate::proxy::Proxy;
 
-/// A client that reaches other machines through proxies. Redirects are its caller's.
+/// A client that reaches other machines through proxies. Redirects are its caller's. Each request has a span within that of its caller.
 #[derive(Debug, Clone)]
 pub struct Client<B> {
     client: legacy::Client<HttpsConnector<Connector>, B>,
@@ -56,7 +58,22 @@ where
     ///
     /// # Errors
     /// There is no connection, or it breaks.
-    pub async fn request(&self, mut request: Request<B>) -> Result<Response<Incoming>, Failure> {
+    pub async fn request(&self, request: Request<B>) -> Result<Response<Incoming>, Failure> {
+        let (method, uri) = (request.method(), request.uri());
+        // Without the query, which may have a signature.
+        let (host, path) = (uri.host().unwrap_or_default(), uri.path());
+        let span = tracing::debug_span!("outgoing request", %method, host, path);
+        let begun = Clock::system().monotonic();
+        let outcome = self.send(request).instrument(span.clone()).await;
+        let elapsed = begun.elapsed();
+        span.in_scope(|| match &outcome {
+            Ok(answer) => tracing::debug!(code = answer.status().as_u16(), ?elapsed, "answered"),
+            Err(_) => tracing::debug!(?elapsed, "not answered"),
+        });
+        outcome
+    }
+
+    async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, Failure> {
         let uri = request.uri().clone();
         if let (Scheme::Https, Some(why)) = (Scheme::of(&uri), &self.without_authorities) {
             let to = uri.host().unwrap_or_default().to_owned();

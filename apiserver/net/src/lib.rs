@@ -8,6 +8,7 @@
 //! `server` serves a handful of HTTP paths, with limits on connections and on time. It needs the feature of its name, because who embeds
 //! the API server needs neither this module nor axum.
 
+mod accept;
 mod addresses;
 pub mod authorities;
 mod bypass;
@@ -30,6 +31,7 @@ mod stream;
 mod tunnel;
 
 pub use addresses::{is_own_address, without_brackets};
+pub use accept::{accept, accept_tls};
 pub use client::Client;
 pub use connection::Connection;
 pub use connector::{Connector, DialConnector};

@@ -7,13 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Full};
 use net::limits::PROXY_ANSWER;
 use net::{Client, Error, Proxies, Scheme, dial, refusal};
 use rustls::RootCertStore;
 use test_proxy::Proxy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tracing::Instrument as _;
+
+use super::log::Log;
 
 const HOST: &str = "far.test:7777";
 const TEXT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nfar";
@@ -177,6 +180,28 @@ async fn the_407_of_another_machine_is_an_answer() {
     let client = Client::<Empty<Bytes>>::new((RootCertStore::empty(), "none".to_owned()), proxies).unwrap();
     let request = Request::get(format!("http://{HOST}/file")).body(Empty::new()).unwrap();
     assert_eq!(client.request(request).await.unwrap().status(), 407);
+}
+
+#[tokio::test]
+async fn a_request_has_a_span_within_that_of_its_caller_and_tells_no_secret() {
+    let (log, address) = (Log::of_this_thread(), far().await);
+    let authorities = (RootCertStore::empty(), "none".to_owned());
+    let client = Client::<Full<Bytes>>::new(authorities, Arc::new(Proxies::none())).unwrap();
+    let closed = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap();
+    let caller = tracing::info_span!("caller", id = "mine");
+    for (to, outcome) in [(address, "answered code=200 elapsed="), (closed, "not answered elapsed=")] {
+        let request = Request::put(format!("http://user:secret@{to}/file?signature=secret"))
+            .header("authorization", "Bearer secret")
+            .body(Full::from("secret"))
+            .unwrap();
+        let is_answered = client.request(request).instrument(caller.clone()).await.is_ok();
+        assert_eq!(is_answered, to == address);
+        let written = log.written();
+        let line = written.lines().find(|line| line.contains(outcome)).unwrap();
+        let span = "caller{id=\"mine\"}:outgoing request{method=PUT host=\"127.0.0.1\" path=\"/file\"}: ";
+        assert!(line.contains(span), "{line}");
+    }
+    assert!(!log.written().contains("secret"), "{}", log.written());
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 mod connections;
 mod impatient;
 mod networks;
+mod log;
 mod rules;
 mod servers;
 mod texts;

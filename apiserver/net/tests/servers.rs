@@ -1,10 +1,9 @@
 //! Servers for a handful of paths: their limits, and what they do with each request.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test ends where something is not as it must be")]
 
-use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +14,8 @@ use metrics::{Limits, Metrics};
 use net::server::{Patience, Peer, Server, Times, Waiting};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::net::{TcpListener, TcpStream};
+
+use super::log::Log;
 
 const HEAD: Duration = Duration::from_secs(20);
 const STALLED: Duration = Duration::from_secs(10);
@@ -130,36 +131,14 @@ async fn a_request_has_an_id_and_a_panic_ends_only_it() {
     assert!(head.starts_with("HTTP/1.1 200 ") && body == ".", "{head}");
 }
 
-/// What is logged.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// A path may hold a token, and firmware begins it with two slashes.
 #[tokio::test]
 async fn the_span_of_a_request_has_the_pattern_of_its_path() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing::Level::DEBUG)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let _default = tracing::subscriber::set_default(subscriber);
+    let log = Log::of_this_thread();
     let router = Router::new().route("/files/{token}", get(|| async { "." }));
     let (head, _) = ask(&server(router, &Metrics::default()), "GET //files/secret").await;
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
-    let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let written = log.written();
     assert!(written.contains("path=\"/files/{token}\"") && written.contains("code=200"), "{written}");
     assert!(!written.contains("secret"), "{written}");
 }

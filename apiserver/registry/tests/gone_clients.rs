@@ -9,7 +9,8 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{Context, Input, Options, Propagation, Registry, Served, Subresource};
 use serde_json::{Value, json};
-use store::{Gate, Store};
+use store::Store;
+use store::testing::Gate;
 
 use crate::registry::common::{GROUP, definition, serve};
 use crate::registry::housekeeping::{create, delete, gone, maps};

@@ -13,17 +13,17 @@
 //! # }
 //! ```
 
-pub mod limits;
-pub mod server;
-
+mod limits;
 mod metrics;
 mod options;
-pub mod paths;
-pub mod request;
-pub mod resources;
-pub mod response;
+mod paths;
+mod request;
+mod resources;
+mod response;
+mod server;
 mod services;
-pub mod transport;
+pub mod testing;
+mod transport;
 
 pub use options::VersionInfo;
 pub use paths::given::PathRequest;

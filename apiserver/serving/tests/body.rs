@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serving::Body;
-use serving::transport::body::FRAME_BYTES;
+use serving::testing::FRAME_BYTES;
 
 #[tokio::test]
 async fn small_pieces_are_sent_together() {

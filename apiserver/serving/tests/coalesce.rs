@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use machinery::clock::Clock;
 use parking_lot::Mutex;
-use serving::transport::coalesce::{Coalesced, Coalescer, GATHERED_BYTES, TURN_BYTES};
+use serving::testing::{Coalesced, Coalescer, GATHERED_BYTES, TURN_BYTES};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 /// Records each write; fails on request.

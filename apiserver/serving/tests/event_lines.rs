@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use registry::EventType;
-use serving::resources::event_lines::{EventLines, KEPT_BYTES, line, pieces};
+use serving::testing::{EventLines, KEPT_BYTES, line, pieces};
 
 #[test]
 fn one_line_for_one_event() {

@@ -1,6 +1,6 @@
 //! The order of versions in discovery.
 
-use serving::paths::discovery::groups::compare_versions;
+use serving::testing::compare_versions;
 
 #[test]
 fn versions_in_order_of_preference() {

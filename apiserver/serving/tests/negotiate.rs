@@ -2,7 +2,7 @@
 
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderValue};
-use serving::response::negotiate::{Convert, Encoding, JSON, Media, Offer, negotiate};
+use serving::testing::{Convert, Encoding, JSON, Media, Offer, negotiate};
 
 #[test]
 fn accept_headers() {

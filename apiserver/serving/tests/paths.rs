@@ -1,6 +1,6 @@
 //! Paths of resources.
 
-use serving::request::target::path::{ResourcePath, unescaped};
+use serving::testing::{ResourcePath, unescaped};
 
 #[test]
 fn paths_name_resources() {

@@ -1,6 +1,6 @@
 //! The header `Range`.
 
-use serving::paths::openapi::range::{Part, part};
+use serving::testing::{Part, part};
 
 #[test]
 fn ranges() {

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use futures::FutureExt;
-use serving::limits;
-use serving::transport::connections::{Connection, Connections, Verdict};
+use serving::testing::limits;
+use serving::testing::{Connection, Connections, Verdict};
 
 fn peer(last: u8) -> Option<IpAddr> {
     Some(IpAddr::from([192, 0, 2, last]))

@@ -2,12 +2,12 @@
 
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue};
-use serving::limits;
-use serving::response::warnings::add;
+use serving::testing::add_warnings;
+use serving::testing::limits;
 
 fn sizes(warnings: &[String]) -> Vec<usize> {
     let mut headers = HeaderMap::new();
-    add(&mut headers, warnings);
+    add_warnings(&mut headers, warnings);
     let text = |value: &HeaderValue| String::from_utf8(value.as_bytes().to_vec()).unwrap();
     let framed =
         |value| text(value).strip_prefix("299 - \"").unwrap().strip_suffix('"').unwrap().chars().count();

@@ -24,6 +24,7 @@ mod queue;
 mod revision;
 mod state;
 mod store;
+pub mod testing;
 mod watcher;
 mod watchers;
 
@@ -34,14 +35,10 @@ pub use engine::sled::Sled;
 pub use engine::{
     Batch, Engine, Loaded, Size,
     embedded::{Disk, Embedded},
-    faulty::{Fault, Faulty},
-    gate::{Gate, Gated},
     kind::EngineKind,
     memory::Memory,
-    row,
 };
 pub use error::{CommitError, EngineError, HistoryError, WatchEnd};
-pub use flush::commit_blocking;
 pub use key::{InvalidKey, Key, Prefix};
 pub use limits::HistoryLimits;
 pub use object::{Derived, Event, EventKind, Stored};

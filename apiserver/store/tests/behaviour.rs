@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use chrono::DateTime;
 use machinery::clock::Clock;
+use store::testing::{Fault, Faulty};
 use store::*;
 
 fn key(name: &str) -> Key {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use store::Batch;
 use store::Memory;
-use store::commit_blocking;
+use store::testing::commit_blocking;
 
 #[test]
 fn a_write_that_a_stopping_runtime_does_not_begin_is_not_a_failure() {

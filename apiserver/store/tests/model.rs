@@ -10,6 +10,7 @@ use bytes::Bytes;
 use chrono::DateTime;
 use machinery::clock::Clock;
 use proptest::prelude::*;
+use store::testing::{Fault, Faulty};
 use store::*;
 
 const KEYS: usize = 5;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use bytes::Bytes;
-use store::row::{COMPRESS_FROM, decode, decode_links, decode_without_value, encode};
+use store::testing::{COMPRESS_FROM, decode, decode_links, decode_without_value, encode};
 use store::{Change, ChangeKind, Key, Revision};
 
 /// The bytes of a row before its key, and those after its value.

@@ -26,7 +26,6 @@ use rustls::ServerConfig;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 pub use impatient::{Impatient, Patience};
@@ -34,6 +33,7 @@ pub use layers::REQUEST_ID;
 pub use places::{Place, Places, Waiting};
 pub use sendfile::{FileRange, send_files};
 
+use crate::accept::{accept, accept_tls};
 use crate::stream::BoxStream;
 use sendfile::{FileSender, Kernel};
 
@@ -71,9 +71,6 @@ pub struct Server {
     reached: Limits,
 }
 
-/// The pause after a failed `accept`, whose usual reason is the limit of open files.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-
 impl Server {
     /// Creates a server. Each connection takes one of `places`; `reached` counts the limits that are reached. A request without an id
     /// gets one of `random`. Slashes at the beginning of a path count as one, because firmware joins a base address that ends with a
@@ -97,34 +94,25 @@ impl Server {
 
     /// Serves until `end`. When it returns, the tasks of all connections have ended.
     pub async fn serve_until(self, listener: TcpListener, end: impl Future<Output = ()>) {
-        let (mut end, mut connections, mut is_refused) = (pin!(end), JoinSet::new(), false);
+        let (mut end, mut connections) = (pin!(end), JoinSet::new());
         loop {
-            let accepted = tokio::select! {
+            let (stream, address) = tokio::select! {
                 biased;
                 () = &mut end => break,
                 Some(_) = connections.join_next() => continue,
-                accepted = listener.accept() => accepted,
+                accepted = accept(&listener, || ()) => accepted,
             };
-            let was_refused = std::mem::replace(&mut is_refused, accepted.is_err());
-            match accepted {
-                Ok((stream, address)) => match self.places.take(address.ip()).await {
-                    Ok(place) => {
-                        let server = self.clone();
-                        connections.spawn(async move {
-                            server.accepted(stream, address).await;
-                            drop(place);
-                        });
-                    }
-                    Err(limit) => {
-                        self.reached.reached(limit);
-                        tracing::debug!(%address, limit, "too many connections");
-                    }
-                },
-                Err(error) => {
-                    if !was_refused {
-                        tracing::warn!(%error, "cannot accept a connection");
-                    }
-                    tokio::time::sleep(ACCEPT_AGAIN).await;
+            match self.places.take(address.ip()).await {
+                Ok(place) => {
+                    let server = self.clone();
+                    connections.spawn(async move {
+                        server.accepted(stream, address).await;
+                        drop(place);
+                    });
+                }
+                Err(limit) => {
+                    self.reached.reached(limit);
+                    tracing::debug!(%address, limit, "too many connections");
                 }
             }
         }
@@ -133,8 +121,6 @@ impl Server {
 
     async fn accepted(&self, stream: TcpStream, address: SocketAddr) {
         let Ok(local) = stream.local_addr() else { return };
-        // Without `TCP_NODELAY` an answer may wait for the client's delayed acknowledgement. An error means that the connection has ended.
-        let _ = stream.set_nodelay(true);
         let peer = Peer { address, local, certificates: Arc::default() };
         if self.tls.is_some() {
             return self.connection(Box::new(stream), peer).await;
@@ -148,17 +134,11 @@ impl Server {
         let stream = self.impatient(stream);
         let Some(tls) = &self.tls else { return self.requests(stream, peer, None).await };
         let (time, limit) = self.times.handshake;
-        match tokio::time::timeout(time, TlsAcceptor::from(tls.clone()).accept(stream)).await {
-            Err(_) => {
-                self.reached.reached(limit);
-                tracing::debug!(address = %peer.address, "the TLS handshake took too long");
-            }
-            Ok(Err(error)) => tracing::debug!(address = %peer.address, %error, "TLS handshake"),
-            Ok(Ok(stream)) => {
-                let (_, session) = stream.get_ref();
-                peer.certificates = session.peer_certificates().unwrap_or_default().into();
-                self.requests(Box::new(stream), peer, None).await;
-            }
+        let late = || self.reached.reached(limit);
+        if let Some(stream) = accept_tls(stream, tls.clone(), peer.address, time, late).await {
+            let (_, session) = stream.get_ref();
+            peer.certificates = session.peer_certificates().unwrap_or_default().into();
+            self.requests(Box::new(stream), peer, None).await;
         }
     }
 

@@ -13,7 +13,7 @@ pub(crate) mod reached;
 pub(crate) mod read_body;
 pub(crate) mod refusal;
 pub(crate) mod seats;
-pub mod target;
+pub(crate) mod target;
 pub(crate) mod turns;
 pub(crate) mod verb;
 pub(crate) mod write_options;

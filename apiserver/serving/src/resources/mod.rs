@@ -1,7 +1,7 @@
 //! Handlers of resources: the verbs, watch streams, and subresources in Rust.
 
 pub(crate) mod connect;
-pub mod event_lines;
+pub(crate) mod event_lines;
 pub(crate) mod mounted;
 pub(crate) mod patches;
 pub(crate) mod pods;

@@ -2,9 +2,9 @@
 
 pub(crate) mod answer;
 pub(crate) mod conditions;
-pub mod negotiate;
+pub(crate) mod negotiate;
 pub(crate) mod partial;
 pub(crate) mod reply;
 pub(crate) mod table;
 pub(crate) mod transform;
-pub mod warnings;
+pub(crate) mod warnings;

@@ -12,12 +12,12 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
+use net::{accept, accept_tls};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::body::Body;
@@ -74,8 +74,6 @@ pub struct Listener {
     connections: Connections,
 }
 
-/// Delay before the next attempt after `accept` failed.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
 /// Interval and time-out of HTTP/2 pings; a peer that does not answer is gone.
 const PING_EVERY: Duration = Duration::from_secs(30);
 
@@ -105,34 +103,25 @@ impl Listener {
     }
 
     /// Accepts connections until `shutdown` completes. Then watches end at once, and other requests in flight
-    /// may take [`limits::SHUTDOWN`].
+    /// may take ten seconds.
     pub async fn serve(&self, tcp: TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         let mut tasks = JoinSet::new();
+        // A connection that is closed makes room for another open file.
+        let shed = || {
+            if self.connections.shed() {
+                self.reached("open_files");
+            }
+        };
         loop {
-            let accepted = tokio::select! {
+            let (stream, peer) = tokio::select! {
                 biased;
                 () = &mut shutdown => break,
-                accepted = tcp.accept() => accepted,
+                accepted = accept(&tcp, shed) => accepted,
                 Some(_) = tasks.join_next() => continue,
             };
-            match accepted {
-                Ok((stream, peer)) => {
-                    // Without TCP_NODELAY small responses wait for the client's acknowledgement. An error
-                    // means that the client is gone.
-                    let _ = stream.set_nodelay(true);
-                    let listener = self.clone();
-                    tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    // The usual reason is the limit of open files.
-                    if self.connections.shed() {
-                        self.reached("open_files");
-                    }
-                    self.server.services.clock.sleep(ACCEPT_AGAIN).await;
-                }
-            }
+            let listener = self.clone();
+            tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });
         }
         drop(tcp);
         self.close();
@@ -170,11 +159,11 @@ impl Listener {
         tokio::select! {
             biased;
             () = connection.ended() => tracing::debug!(?peer, "closed, since others need the place"),
-            () = self.handshake(stream, &connection) => {}
+            () = self.handshake(stream, &connection, peer) => {}
         }
     }
 
-    async fn handshake<S>(&self, stream: S, connection: &Connection)
+    async fn handshake<S>(&self, stream: S, connection: &Connection, peer: Option<IpAddr>)
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -183,18 +172,13 @@ impl Listener {
         let Some(tls) = &self.tls else {
             return self.serve_http(stream, coalescer, connection, None).await;
         };
-        let handshake = TlsAcceptor::from(tls.current()).accept(stream);
-        let handshake = self.closing.run_until_cancelled(tokio::time::timeout(limits::HANDSHAKE, handshake));
-        match handshake.await {
-            None => {}
-            Some(Err(_)) => self.reached("handshake"),
-            Some(Ok(Err(error))) => tracing::debug!(%error, "TLS handshake"),
-            Some(Ok(Ok(stream))) => {
-                let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-                let chain = chain.iter().map(|certificate| &**certificate);
-                let certificate = ClientCertificate::read(chain, &tls.authorities);
-                self.serve_http(stream, coalescer, connection, certificate).await;
-            }
+        let late = || self.reached("handshake");
+        let handshake = accept_tls(stream, tls.current(), peer, limits::HANDSHAKE, late);
+        if let Some(Some(stream)) = self.closing.run_until_cancelled(handshake).await {
+            let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
+            let chain = chain.iter().map(|certificate| &**certificate);
+            let certificate = ClientCertificate::read(chain, &tls.authorities);
+            self.serve_http(stream, coalescer, connection, certificate).await;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Connections: the listener, limits for connections, and combined writes.
 
-pub mod body;
-pub mod coalesce;
-pub mod connections;
+pub(crate) mod body;
+pub(crate) mod coalesce;
+pub(crate) mod connections;
 pub(crate) mod listener;

@@ -12,7 +12,7 @@ use http_body_util::BodyExt;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::json;
-use serving::limits;
+use serving::testing::limits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use crate::serving::http::connection::{Tested, http2 as client, request};

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
-use serving::{Body, Server, limits};
+use serving::testing::limits;
+use serving::{Body, Server};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 

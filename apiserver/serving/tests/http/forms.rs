@@ -4,7 +4,7 @@ use std::io::Read;
 
 use crate::serving::http::common::{Harness, WIDGETS, widget};
 use serde_json::{Value, json};
-use serving::limits;
+use serving::testing::limits;
 
 #[tokio::test(start_paused = true)]
 async fn one_object_in_each_form() {

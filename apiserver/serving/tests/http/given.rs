@@ -65,7 +65,7 @@ async fn the_most_specific_path_gets_its_request() {
 #[tokio::test]
 async fn only_users_who_may_access_the_path_reach_it_and_bodies_have_a_limit() {
     let mut harness = harness().await;
-    let long = vec![b'a'; serving::limits::BODY_BYTES + 1];
+    let long = vec![b'a'; serving::testing::limits::BODY_BYTES + 1];
     assert_eq!(harness.call("POST", "/pages/one", &[], &long).await.code, 413);
     harness.user = Some(User { name: "alice".to_owned(), ..User::default() });
     assert_eq!(harness.call("POST", "/pages/one", &[], b"text").await.code, 403);

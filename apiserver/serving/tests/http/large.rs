@@ -14,7 +14,8 @@ use machinery::status::Status;
 use registry::limits::ASIDE_FROM_BYTES;
 use registry::{Admission, Options, Registry, Review};
 use serde_json::{Map, Value, json};
-use serving::{Server, limits};
+use serving::Server;
+use serving::testing::limits;
 use store::{Memory, Store};
 use tokio::task::JoinHandle;
 

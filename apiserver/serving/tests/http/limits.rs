@@ -13,8 +13,10 @@ use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use registry::{Options, Registry};
-use serving::{Body, Server, limits};
-use store::{Gate, Store};
+use serving::testing::limits;
+use serving::{Body, Server};
+use store::Store;
+use store::testing::Gate;
 use tokio::io::AsyncWriteExt;
 
 use crate::serving::http::connection::{Tested, http2, request};

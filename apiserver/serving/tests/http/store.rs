@@ -6,7 +6,8 @@ use machinery::random::Random;
 use registry::{Options, Registry};
 use serde_json::{Value, json};
 use serving::Server;
-use store::{Engine, Fault, Faulty, HistoryLimits, Memory, Store};
+use store::testing::{Fault, Faulty};
+use store::{Engine, HistoryLimits, Memory, Store};
 
 use crate::serving::http::common::Harness;
 

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
-use serving::limits;
+use serving::testing::limits;
 
 const MERGE: [(&str, &str); 1] = [("content-type", "application/merge-patch+json")];
 

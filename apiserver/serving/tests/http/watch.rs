@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::serving::http::common::{Harness, WIDGETS, widget};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use serving::{Body, limits};
+use serving::Body;
+use serving::testing::limits;
 
 /// Reads events as they arrive.
 struct Events {

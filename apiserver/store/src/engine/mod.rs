@@ -10,7 +10,7 @@ pub(crate) mod faulty;
 pub(crate) mod gate;
 pub(crate) mod kind;
 pub(crate) mod memory;
-pub mod row;
+pub(crate) mod row;
 #[cfg(feature = "sled")]
 pub(crate) mod sled;
 

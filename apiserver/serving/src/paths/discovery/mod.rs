@@ -3,5 +3,5 @@
 mod aggregated;
 pub(crate) mod answer;
 mod documents;
-pub mod groups;
+pub(crate) mod groups;
 mod resources;

@@ -4,7 +4,7 @@ pub(crate) mod answer;
 mod document;
 mod documents;
 mod paths;
-pub mod range;
+pub(crate) mod range;
 mod schemas;
 mod v2;
 mod v2_protobuf;

@@ -1,6 +1,6 @@
 //! The target of a request, derived once from its path and the definitions.
 
 pub(crate) mod missing;
-pub mod path;
+pub(crate) mod path;
 pub(crate) mod resource;
 pub(crate) mod route;
