@@ -250,7 +250,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("controllers/engine", "Objects", 4),
     ("controllers/kubeadm", "ConfigController", 4),
     ("controllers/kubeadm", "ControlPlaneController", 7),
-    ("controllers/topology", "TopologyController", 15),
     ("tests/netboot", "Service", 4),
 ];
 
