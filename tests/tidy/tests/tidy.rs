@@ -248,8 +248,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("bootstrap/pivot", "Pivot", 13),
     ("bootstrap/pods/kubelet", "Worker", 7),
     ("controllers/engine", "Objects", 4),
-    ("controllers/kubeadm", "ConfigController", 4),
-    ("controllers/kubeadm", "ControlPlaneController", 7),
     ("tests/netboot", "Service", 4),
 ];
 

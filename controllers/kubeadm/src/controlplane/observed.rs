@@ -53,8 +53,6 @@ pub struct Observed {
     pub health: Health,
     /// State of the workload cluster; `None` while it is not connected, or could not be read.
     pub workload: Option<View>,
-    /// Why the workload cluster could not be read.
-    pub error: Option<String>,
     /// Whether updates in place are on.
     pub updates_in_place: bool,
     /// Whether Machines can be updated in place, by name, as far as it was asked for this generation of the control plane.

@@ -1,12 +1,10 @@
 //! The existing and the missing authorities and keys of a control plane.
 
-mod apply;
-
 use chrono::{DateTime, Duration, Utc};
 use machinery::clock::rfc3339;
 
+use super::observed::{Kubeconfig, Observed};
 use crate::certificates::{self, PRIVATE_KEY, Purpose};
-use crate::controlplane::observed::{Kubeconfig, Observed};
 
 /// A kubeconfig is reissued when its certificate is valid for less than this many days.
 pub const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
