@@ -247,7 +247,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("bootstrap/nodes/runtime", "Own", 8),
     ("bootstrap/pivot", "Pivot", 13),
     ("bootstrap/pods/kubelet", "Worker", 7),
-    ("controllers/engine", "Objects", 4),
     ("tests/netboot", "Service", 4),
 ];
 

@@ -77,10 +77,10 @@ async fn create_rest(
     config.metadata.labels = Some(desired::all_labels(control_plane, cluster));
     config.metadata.annotations = Some(desired::template_metadata(control_plane).annotations);
     config.metadata.owner_references = Some(vec![owners::reference(control_plane, &())]);
-    parts.configs.apply_changed(&parts.applied, MANAGER, None, &config).await?;
+    parts.applied.apply(&parts.configs, MANAGER, None, &config).await?;
     let (managed, record) = (observed.is_etcd_managed(), record::carried(observed));
     let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, record);
-    parts.machines.apply_changed(&parts.applied, MANAGER, None, &machine).await?;
+    parts.applied.apply(&parts.machines, MANAGER, None, &machine).await?;
     Ok(())
 }
 
@@ -106,7 +106,7 @@ async fn create_infrastructure(
     };
     let (object, resource) = clone_template(&template, clone)?;
     let objects = parts.manager.dynamic(&resource);
-    let created = objects.apply_changed(&parts.applied, MANAGER, None, &object).await?;
+    let created = parts.applied.apply(&objects, MANAGER, None, &object).await?;
     Ok((objects, created))
 }
 
@@ -151,7 +151,7 @@ pub(super) async fn sync(parts: &MachineParts, observed: &Observed) -> Result<()
         let infrastructure = parts.infrastructure_of(observed, member).await?;
         let config = member.config.as_ref();
         remove_metadata(parts, config, infrastructure.as_ref(), &machine, &wanted).await?;
-        parts.machines.apply_changed(&parts.applied, MANAGER, Some(&machine), &wanted).await?;
+        parts.applied.apply(&parts.machines, MANAGER, Some(&machine), &wanted).await?;
         sync_metadata(parts, observed, config, infrastructure.as_ref(), &cluster).await?;
     }
     Ok(())
@@ -172,12 +172,12 @@ async fn remove_metadata(
     if let Some(config) = config
         && let Some(removed) = Removed::of(&machine.metadata, &config.metadata, &wanted)
     {
-        parts.configs.remove_propagated(&parts.applied, &managers, config, &removed).await?;
+        removed.remove(&parts.configs, &parts.applied, &managers, config).await?;
     }
     if let Some((objects, object)) = infrastructure
         && let Some(removed) = Removed::of(&machine.metadata, &object.metadata, &wanted)
     {
-        objects.remove_propagated(&parts.applied, &managers, object, &removed).await?;
+        removed.remove(objects, &parts.applied, &managers, object).await?;
     }
     Ok(())
 }
@@ -203,13 +203,13 @@ async fn sync_metadata(
         let resource =
             TypeMeta { api_version: KubeadmConfig::API_VERSION.into(), kind: KubeadmConfig::KIND.into() };
         let (key, wanted) = (NamespacedName::of(config.as_ref()), configuration(&resource, &config.metadata));
-        parts.configs.apply_changed_value(applied, METADATA_MANAGER, Some(config), &key, wanted).await?;
+        applied.apply_value(&parts.configs, METADATA_MANAGER, Some(config), &key, wanted).await?;
     }
     if let Some((objects, object)) = infrastructure {
         let kind = objects.dynamic_type();
         let resource = TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
         let (key, wanted) = (NamespacedName::of(object.as_ref()), configuration(&resource, &object.metadata));
-        objects.apply_changed_value(applied, METADATA_MANAGER, Some(object), &key, wanted).await?;
+        applied.apply_value(objects, METADATA_MANAGER, Some(object), &key, wanted).await?;
     }
     Ok(())
 }

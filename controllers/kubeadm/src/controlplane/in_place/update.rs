@@ -153,7 +153,7 @@ pub async fn start(parts: &MachineParts, observed: &Observed, name: &str) -> Res
     let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
     let managed = observed.is_etcd_managed();
     let wanted = desired::existing_machine(&observed.control_plane, &cluster, managed, &wanted);
-    parts.machines.apply_changed(&parts.applied, MANAGER, Some(&latest), &wanted).await?;
+    parts.applied.apply(&parts.machines, MANAGER, Some(&latest), &wanted).await?;
     annotate(parts, &key, json!({PENDING_HOOKS: in_place::with_hook(latest.as_ref())})).await?;
     parts.recorder.normal(latest.as_ref(), &(), STARTED, STARTED_MESSAGE);
     Ok(())
@@ -182,10 +182,10 @@ async fn write_objects(
     let mut wanted = wanted_infrastructure(parts, observed, &current).await?.ok_or_else(|| missing(kind))?;
     let annotations = wanted.metadata.annotations.get_or_insert_default();
     annotations.insert(UPDATE_IN_PROGRESS.to_owned(), String::new());
-    objects.apply_changed(&parts.applied, MANAGER, Some(&current), &wanted).await?;
+    parts.applied.apply(&objects, MANAGER, Some(&current), &wanted).await?;
     let config = member.config.as_ref().ok_or_else(|| missing(KubeadmConfig::KIND))?;
     let wanted = wanted_config(observed, config);
-    let stored = parts.configs.apply_changed(&parts.applied, MANAGER, Some(config), &wanted).await?;
+    let stored = parts.applied.apply(&parts.configs, MANAGER, Some(config), &wanted).await?;
     if stored.spec.init_configuration.is_some() {
         // Another manager owns it, too. The machine is one of many from now on.
         let patch = json!({"spec": {"initConfiguration": null}});

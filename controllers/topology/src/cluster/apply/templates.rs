@@ -73,7 +73,7 @@ async fn content_changes(writer: &Writer<'_>, current: &Value, desired: &Value) 
     let key = key(current);
     let read = cached(&objects, current, &key)?;
     let configuration = configuration::of(desired, Some(current));
-    if objects.is_applied_value(writer.applied, FIELD_MANAGER, &read, &configuration)? {
+    if writer.applied.is_applied(&objects, FIELD_MANAGER, &read, &configuration)? {
         return Ok(false);
     }
     let dry_run = configuration::for_dry_run(&configuration);

@@ -100,14 +100,12 @@ impl Writer<'_> {
         let key = key(desired);
         let configuration = configuration::of(desired, current);
         let Some(current) = current else {
-            let created =
-                objects.apply_changed_value(self.applied, FIELD_MANAGER, None, &key, configuration).await;
+            let created = self.applied.apply_value(objects, FIELD_MANAGER, None, &key, configuration).await;
             return created.map(|_| Change::Created).map_err(|error| error.without_suffix(&key.name));
         };
         let read = cached(objects, current, &key)?;
-        let stored = objects
-            .apply_changed_value(self.applied, FIELD_MANAGER, Some(&read), &key, configuration)
-            .await?;
+        let stored =
+            self.applied.apply_value(objects, FIELD_MANAGER, Some(&read), &key, configuration).await?;
         let is_same = stored.meta().resource_version == read.meta().resource_version;
         Ok(if is_same { Change::None } else { Change::Updated })
     }
