@@ -15,7 +15,6 @@ use crate::etcd::{self, Credentials, Etcd, EtcdClients};
 
 /// The etcd of control planes, with the connections to them.
 pub(super) struct EtcdAccess {
-    manager: Manager,
     secrets: Arc<ClusterSecrets>,
     clients: EtcdClients,
 }
@@ -23,7 +22,7 @@ pub(super) struct EtcdAccess {
 impl EtcdAccess {
     /// Connects with the certificates in `secrets`.
     pub fn new(manager: &Manager, secrets: &Arc<ClusterSecrets>) -> Self {
-        Self { manager: manager.clone(), secrets: secrets.clone(), clients: EtcdClients::default() }
+        Self { secrets: secrets.clone(), clients: EtcdClients::new(manager) }
     }
 
     /// Closes the connections to all other clusters than these.
@@ -61,12 +60,12 @@ impl EtcdAccess {
         credentials: &Credentials,
         pods: &[String],
     ) -> Result<Etcd> {
-        let mut etcd = self.clients.read(&self.manager, connected, credentials, pods).await?;
+        let mut etcd = self.clients.read(connected, credentials, pods).await?;
         if removal::must_ask_members(observed, &etcd) {
             // A request to a Node that is cut off would only run into its time limit.
             let (lost, asked): (Vec<Member>, Vec<Member>) =
                 etcd.members.iter().cloned().partition(|member| etcd_members::is_cut_off(view, &member.name));
-            etcd.silent = self.clients.silent(&self.manager, connected, credentials, &asked).await?;
+            etcd.silent = self.clients.silent(connected, credentials, &asked).await?;
             etcd.silent.extend(lost.iter().map(|member| member.id));
         }
         Ok(etcd)
@@ -75,7 +74,7 @@ impl EtcdAccess {
     /// Moves the leadership from the Node `from` to the member `to`.
     pub async fn move_leader(&self, connected: &Workload, from: &str, to: u64) -> Result<()> {
         let credentials = self.credentials(connected.cluster())?;
-        self.clients.move_leader(&self.manager, connected, &credentials, &etcd::pod_name(from), to).await
+        self.clients.move_leader(connected, &credentials, &etcd::pod_name(from), to).await
     }
 
     /// Removes the member with this ID, which is not the one that is asked to do it.
@@ -86,7 +85,7 @@ impl EtcdAccess {
         let view = observed.workload.clone().unwrap_or_default();
         let mut pods = pods(observed, &view);
         pods.retain(|pod| Some(pod) != own.as_ref());
-        self.clients.remove(&self.manager, connected, &credentials, &pods, id).await
+        self.clients.remove(connected, &credentials, &pods, id).await
     }
 
     /// Returns what a client of the cluster's etcd needs. Without the authority's key, it is the certificate of

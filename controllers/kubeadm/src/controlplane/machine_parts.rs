@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use engine::events::Recorder;
+use engine::external::{Clone, clone_template};
 use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, object};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::DynamicObject;
+use kube::core::ApiResource;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
@@ -59,6 +62,25 @@ impl MachineParts {
         let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
         let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
         Ok(self.external.get(namespace, reference).await?)
+    }
+
+    /// Returns an infrastructure object of this name as the template wants it, and its kind; `None` without a template.
+    pub async fn clone_infrastructure(
+        &self,
+        observed: &Observed,
+        name: &str,
+        owner: Option<OwnerReference>,
+    ) -> Result<Option<(DynamicObject, ApiResource)>> {
+        let control_plane = observed.control_plane.as_ref();
+        let Some(template) = self.template(control_plane).await? else { return Ok(None) };
+        let clone = Clone {
+            name: name.to_owned(),
+            namespace: control_plane.metadata.namespace.clone().unwrap_or_default(),
+            labels: desired::all_labels(control_plane, observed.cluster_name()),
+            annotations: desired::template_metadata(control_plane).annotations,
+            owner,
+        };
+        Ok(Some(clone_template(&template, clone)?))
     }
 
     /// Returns the infrastructure object of a Machine, if it exists.

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use engine::external::{Clone, clone_template};
 use engine::propagated::Removed;
-use engine::{NamespacedName, object, owners, unless_gone};
+use engine::{Kind, NamespacedName, Objects, object, owners, unless_gone};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::TypeMeta;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use serde_json::json;
@@ -27,10 +25,9 @@ pub(super) async fn create(
     failure_domain: Option<&str>,
 ) -> Result<()> {
     let control_plane = observed.control_plane.as_ref();
-    let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
     let suffix = parts.manager.random().name_suffix();
-    let name = desired::machine_name(control_plane, &cluster, &suffix)?;
-    let result = create_parts(parts, observed, entry, failure_domain, &cluster, &name).await;
+    let name = desired::machine_name(control_plane, observed.cluster_name(), &suffix)?;
+    let result = create_parts(parts, observed, entry, failure_domain, &name).await;
     result.map_err(|error| {
         let error = error.into_engine().without_suffix(&suffix);
         let text = format!("Failed to create control plane Machine: {error}");
@@ -44,11 +41,10 @@ async fn create_parts(
     observed: &Observed,
     entry: Entry,
     failure_domain: Option<&str>,
-    cluster: &str,
     name: &str,
 ) -> Result<()> {
-    let (infrastructure, created) = create_infrastructure(parts, observed, cluster, name).await?;
-    let result = create_rest(parts, observed, entry, failure_domain, cluster, name).await;
+    let (infrastructure, created) = create_infrastructure(parts, observed, name).await?;
+    let result = create_rest(parts, observed, entry, failure_domain, name).await;
     if result.is_err() {
         // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
         // them.
@@ -66,10 +62,9 @@ async fn create_rest(
     observed: &Observed,
     entry: Entry,
     failure_domain: Option<&str>,
-    cluster: &str,
     name: &str,
 ) -> Result<()> {
-    let control_plane = observed.control_plane.as_ref();
+    let (control_plane, cluster) = (observed.control_plane.as_ref(), observed.cluster_name());
     let mut config =
         KubeadmConfig { spec: desired::kubeadm_config(control_plane, entry), ..KubeadmConfig::default() };
     config.metadata.name = Some(name.to_owned());
@@ -87,24 +82,14 @@ async fn create_rest(
 async fn create_infrastructure(
     parts: &MachineParts,
     observed: &Observed,
-    cluster: &str,
     name: &str,
 ) -> Result<Infrastructure> {
-    let control_plane = observed.control_plane.as_ref();
-    let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
-    let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-    let template = parts
-        .template(control_plane)
-        .await?
-        .ok_or_else(|| Error::Bootstrap(format!("{} {} does not exist", reference.kind, reference.name)))?;
-    let clone = Clone {
-        name: name.to_owned(),
-        namespace,
-        labels: desired::all_labels(control_plane, cluster),
-        annotations: desired::template_metadata(control_plane).annotations,
-        owner: Some(owners::reference(control_plane, &())),
-    };
-    let (object, resource) = clone_template(&template, clone)?;
+    let owner = owners::reference(observed.control_plane.as_ref(), &());
+    let made = parts.clone_infrastructure(observed, name, Some(owner)).await?;
+    let (object, resource) = made.ok_or_else(|| {
+        let reference = &observed.control_plane.spec.machine_template.spec.infrastructure_ref;
+        Error::Bootstrap(format!("{} {} does not exist", reference.kind, reference.name))
+    })?;
     let objects = parts.manager.dynamic(&resource);
     let created = parts.applied.apply(&objects, MANAGER, None, &object).await?;
     Ok((objects, created))
@@ -137,7 +122,6 @@ pub(super) async fn delete_leftovers(
 /// Applies the fields that change in place: labels, annotations, readiness gates, time-outs, taints.
 pub(super) async fn sync(parts: &MachineParts, observed: &Observed) -> Result<()> {
     let control_plane = observed.control_plane.as_ref();
-    let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
     for member in &observed.machines {
         // Its conditions have just been written.
         let Some(machine) = parts.latest(member) else { continue };
@@ -147,70 +131,57 @@ pub(super) async fn sync(parts: &MachineParts, observed: &Observed) -> Result<()
             continue;
         }
         let managed = observed.is_etcd_managed();
-        let wanted = desired::existing_machine(control_plane, &cluster, managed, &machine);
+        let wanted = desired::existing_machine(control_plane, observed.cluster_name(), managed, &machine);
         let infrastructure = parts.infrastructure_of(observed, member).await?;
-        let config = member.config.as_ref();
-        remove_metadata(parts, config, infrastructure.as_ref(), &machine, &wanted).await?;
+        let mut kept = wanted.metadata.clone();
+        // The Machine and the KubeadmConfig have this annotation, but no template does.
+        kept.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
+        if let Some(config) = &member.config {
+            remove_metadata(parts, &parts.configs, config, &machine, &kept).await?;
+        }
+        if let Some((objects, object)) = &infrastructure {
+            remove_metadata(parts, objects, object, &machine, &kept).await?;
+        }
         parts.applied.apply(&parts.machines, MANAGER, Some(&machine), &wanted).await?;
-        sync_metadata(parts, observed, config, infrastructure.as_ref(), &cluster).await?;
+        if let Some(config) = &member.config {
+            apply_metadata(parts, &parts.configs, config, observed).await?;
+        }
+        if let Some((objects, object)) = &infrastructure {
+            apply_metadata(parts, objects, object, observed).await?;
+        }
     }
     Ok(())
 }
 
-/// Removes labels and annotations from the KubeadmConfig and the infrastructure object that the Machine still has, and `wanted` lacks.
-async fn remove_metadata(
+/// Removes labels and annotations from a KubeadmConfig or infrastructure object that the Machine still has, and `kept` lacks.
+async fn remove_metadata<K: Kind>(
     parts: &MachineParts,
-    config: Option<&Arc<KubeadmConfig>>,
-    infrastructure: Option<&Infrastructure>,
+    objects: &Objects<K>,
+    object: &Arc<K>,
     machine: &Machine,
-    wanted: &Machine,
+    kept: &ObjectMeta,
 ) -> Result<()> {
-    let mut wanted = wanted.metadata.clone();
-    // The Machine and the KubeadmConfig have this annotation, but no template does.
-    wanted.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
-    let managers = [MANAGER, METADATA_MANAGER];
-    if let Some(config) = config
-        && let Some(removed) = Removed::of(&machine.metadata, &config.metadata, &wanted)
-    {
-        removed.remove(&parts.configs, &parts.applied, &managers, config).await?;
-    }
-    if let Some((objects, object)) = infrastructure
-        && let Some(removed) = Removed::of(&machine.metadata, &object.metadata, &wanted)
-    {
-        removed.remove(objects, &parts.applied, &managers, object).await?;
+    if let Some(removed) = Removed::of(&machine.metadata, object.meta(), kept) {
+        removed.remove(objects, &parts.applied, &[MANAGER, METADATA_MANAGER], object).await?;
     }
     Ok(())
 }
 
-/// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object.
-async fn sync_metadata(
+/// Applies the spec's labels and annotations to a KubeadmConfig or infrastructure object.
+async fn apply_metadata<K: Kind>(
     parts: &MachineParts,
+    objects: &Objects<K>,
+    object: &Arc<K>,
     observed: &Observed,
-    config: Option<&Arc<KubeadmConfig>>,
-    infrastructure: Option<&Infrastructure>,
-    cluster: &str,
 ) -> Result<()> {
-    let control_plane = observed.control_plane.as_ref();
-    let configuration = |resource: &TypeMeta, current: &ObjectMeta| {
-        json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {
-            "name": current.name, "namespace": current.namespace, "uid": current.uid,
-            "labels": desired::all_labels(control_plane, cluster),
-            "annotations": desired::template_metadata(control_plane).annotations,
-        }})
-    };
-    let applied = &parts.applied;
-    if let Some(config) = config {
-        let resource =
-            TypeMeta { api_version: KubeadmConfig::API_VERSION.into(), kind: KubeadmConfig::KIND.into() };
-        let (key, wanted) = (NamespacedName::of(config.as_ref()), configuration(&resource, &config.metadata));
-        applied.apply_value(&parts.configs, METADATA_MANAGER, Some(config), &key, wanted).await?;
-    }
-    if let Some((objects, object)) = infrastructure {
-        let kind = objects.dynamic_type();
-        let resource = TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
-        let (key, wanted) = (NamespacedName::of(object.as_ref()), configuration(&resource, &object.metadata));
-        applied.apply_value(objects, METADATA_MANAGER, Some(object), &key, wanted).await?;
-    }
+    let (control_plane, kind) = (observed.control_plane.as_ref(), objects.dynamic_type());
+    let (key, current) = (NamespacedName::of(object.as_ref()), object.meta());
+    let wanted = json!({"apiVersion": K::api_version(kind), "kind": K::kind(kind), "metadata": {
+        "name": current.name, "namespace": current.namespace, "uid": current.uid,
+        "labels": desired::all_labels(control_plane, observed.cluster_name()),
+        "annotations": desired::template_metadata(control_plane).annotations,
+    }});
+    parts.applied.apply_value(objects, METADATA_MANAGER, Some(object), &key, wanted).await?;
     Ok(())
 }
 

@@ -147,6 +147,11 @@ impl Observed {
         spec.and_then(|spec| spec.cluster_configuration.clone()).unwrap_or_default()
     }
 
+    /// Returns the name of the Cluster.
+    pub fn cluster_name(&self) -> &str {
+        self.cluster.metadata.name.as_deref().unwrap_or_default()
+    }
+
     /// Returns the Machine of this name.
     pub fn member(&self, name: &str) -> Option<&ControlPlaneMachine> {
         self.machines.iter().find(|member| member.name() == name)

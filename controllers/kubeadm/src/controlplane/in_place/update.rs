@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use engine::external::{Clone, clone_template};
 use engine::in_place::{
     self, Decision, Objects, PENDING_HOOKS, STARTED, STARTED_MESSAGE, SharedUpdater, Subject,
     UPDATE_IN_PROGRESS,
@@ -123,17 +122,10 @@ async fn wanted_infrastructure(
     observed: &Observed,
     current: &DynamicObject,
 ) -> Result<Option<DynamicObject>> {
-    let control_plane = observed.control_plane.as_ref();
-    let Some(template) = parts.template(control_plane).await? else { return Ok(None) };
-    let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
-    let clone = Clone {
-        name: current.metadata.name.clone().unwrap_or_default(),
-        namespace: current.metadata.namespace.clone().unwrap_or_default(),
-        labels: desired::all_labels(control_plane, &cluster),
-        annotations: desired::template_metadata(control_plane).annotations,
-        owner: None,
+    let name = current.metadata.name.as_deref().unwrap_or_default();
+    let Some((mut wanted, _)) = parts.clone_infrastructure(observed, name, None).await? else {
+        return Ok(None);
     };
-    let (mut wanted, _) = clone_template(&template, clone)?;
     // With the UID, the apply fails instead of recreating an object that was deleted in the meantime.
     wanted.metadata.uid.clone_from(&current.metadata.uid);
     Ok(Some(wanted))
@@ -150,9 +142,8 @@ pub async fn start(parts: &MachineParts, observed: &Observed, name: &str) -> Res
     }
     write_objects(parts, observed, member).await?;
     let (latest, wanted) = machines_of(parts, observed, member);
-    let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
-    let managed = observed.is_etcd_managed();
-    let wanted = desired::existing_machine(&observed.control_plane, &cluster, managed, &wanted);
+    let (cluster, managed) = (observed.cluster_name(), observed.is_etcd_managed());
+    let wanted = desired::existing_machine(&observed.control_plane, cluster, managed, &wanted);
     parts.applied.apply(&parts.machines, MANAGER, Some(&latest), &wanted).await?;
     annotate(parts, &key, json!({PENDING_HOOKS: in_place::with_hook(latest.as_ref())})).await?;
     parts.recorder.normal(latest.as_ref(), &(), STARTED, STARTED_MESSAGE);
@@ -197,13 +188,12 @@ async fn write_objects(
 /// Returns a KubeadmConfig as that of a Machine that joins, and marked.
 fn wanted_config(observed: &Observed, config: &KubeadmConfig) -> KubeadmConfig {
     let control_plane = observed.control_plane.as_ref();
-    let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
     let spec = desired::kubeadm_config(control_plane, Entry::Join);
     let mut wanted = KubeadmConfig { spec, ..KubeadmConfig::default() };
     wanted.metadata.name.clone_from(&config.metadata.name);
     wanted.metadata.namespace.clone_from(&config.metadata.namespace);
     wanted.metadata.uid.clone_from(&config.metadata.uid);
-    wanted.metadata.labels = Some(desired::all_labels(control_plane, &cluster));
+    wanted.metadata.labels = Some(desired::all_labels(control_plane, observed.cluster_name()));
     let mut annotations = desired::template_metadata(control_plane).annotations;
     annotations.insert(UPDATE_IN_PROGRESS.to_owned(), String::new());
     wanted.metadata.annotations = Some(annotations);
