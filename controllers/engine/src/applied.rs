@@ -34,6 +34,85 @@ impl Applied {
         self.0.lock().retain(|(known, _), _| known != uid);
     }
 
+    /// Applies `wanted` as field manager `manager`, unless `wanted` equals the last applied configuration and
+    /// `current` still contains all of it. Creates the object if `current` is `None`.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn apply<K: Kind>(
+        &self,
+        objects: &Objects<K>,
+        manager: &str,
+        current: Option<&Arc<K>>,
+        wanted: &K,
+    ) -> Result<Arc<K>> {
+        let key = NamespacedName::of(wanted);
+        let wanted_hash = text_hash(objects, &key, wanted)?;
+        if let Some(current) = current {
+            let contained = Some((wanted_hash, object::version(current.as_ref())));
+            let last = self.last(object::uid(current.as_ref()), manager);
+            if last.is_some_and(|last| last.contained == contained) {
+                return Ok(current.clone());
+            }
+        }
+        let mut configuration = objects.json("apply", wanted)?;
+        if let Value::Object(map) = &mut configuration {
+            let dynamic = objects.dynamic_type();
+            map.entry("apiVersion").or_insert_with(|| K::api_version(dynamic).into());
+            map.entry("kind").or_insert_with(|| K::kind(dynamic).into());
+            map.remove("status");
+        }
+        let stored = self.apply_value(objects, manager, current, &key, configuration).await?;
+        let uid = object::uid(stored.as_ref());
+        if let Some(last) = self.last(uid, manager)
+            && current.is_some_and(|current| Arc::ptr_eq(current, &stored))
+        {
+            // Nothing was sent, so the object was compared.
+            let contained = Some((wanted_hash, object::version(stored.as_ref())));
+            self.set(uid, manager, Last { contained, ..last });
+        }
+        Ok(stored)
+    }
+
+    /// Like [`Applied::apply`], for a configuration with only some of the kind's fields.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it.
+    pub async fn apply_value<K: Kind>(
+        &self,
+        objects: &Objects<K>,
+        manager: &str,
+        current: Option<&Arc<K>>,
+        key: &NamespacedName,
+        configuration: Value,
+    ) -> Result<Arc<K>> {
+        if let Some(current) = current
+            && self.is_applied(objects, manager, current, &configuration)?
+        {
+            return Ok(current.clone());
+        }
+        let hash = hash(&configuration);
+        let stored = objects.apply_value(manager, key, configuration).await?;
+        self.set(object::uid(stored.as_ref()), manager, Last { applied: hash, contained: None });
+        Ok(stored)
+    }
+
+    /// Returns whether `configuration` is what `manager` applied last to `current`, and `current` still contains all of it.
+    ///
+    /// # Errors
+    /// Fails if `current` has no JSON.
+    pub fn is_applied<K: Kind>(
+        &self,
+        objects: &Objects<K>,
+        manager: &str,
+        current: &Arc<K>,
+        configuration: &Value,
+    ) -> Result<bool> {
+        let last = self.last(object::uid(current.as_ref()), manager);
+        let is_last = last.is_some_and(|last| last.applied == hash(configuration));
+        Ok(is_last && contains(&objects.json("apply", current.as_ref())?, &without_type(configuration)))
+    }
+
     /// Returns whether [`Applied::leave`] was called with the same arguments.
     pub(crate) fn is_left(&self, uid: &str, removed: u32, version: u64) -> bool {
         self.last(uid, LEFT) == Some(Last { applied: removed, contained: Some((0, version)) })
@@ -53,108 +132,12 @@ impl Applied {
     }
 }
 
-impl<K: Kind> Objects<K> {
-    /// Applies `wanted` as field manager `manager`, unless `wanted` equals the last applied configuration and
-    /// `current` still contains all of it. Creates the object if `current` is `None`.
-    ///
-    /// # Errors
-    /// Returns the API server's refusal, or the client's failure to reach it.
-    pub async fn apply_changed(
-        &self,
-        applied: &Applied,
-        manager: &str,
-        current: Option<&Arc<K>>,
-        wanted: &K,
-    ) -> Result<Arc<K>> {
-        let key = NamespacedName::of(wanted);
-        let wanted_hash = self.text_hash(&key, wanted)?;
-        if let Some(current) = current {
-            let contained = Some((wanted_hash, object::version(current.as_ref())));
-            let last = self.last(applied, manager, current);
-            if last.is_some_and(|last| last.contained == contained) {
-                return Ok(current.clone());
-            }
-        }
-        let mut configuration = self.json("apply", wanted)?;
-        if let Value::Object(map) = &mut configuration {
-            let dynamic = self.dynamic_type();
-            map.entry("apiVersion").or_insert_with(|| K::api_version(dynamic).into());
-            map.entry("kind").or_insert_with(|| K::kind(dynamic).into());
-            map.remove("status");
-        }
-        let stored = self.apply_changed_value(applied, manager, current, &key, configuration).await?;
-        if let Some(last) = self.last(applied, manager, &stored)
-            && current.is_some_and(|current| Arc::ptr_eq(current, &stored))
-        {
-            // Nothing was sent, so the object was compared.
-            let contained = Some((wanted_hash, object::version(stored.as_ref())));
-            applied.set(object::uid(stored.as_ref()), manager, Last { contained, ..last });
-        }
-        Ok(stored)
-    }
-
-    /// Like [`Objects::apply_changed`], for a configuration with only some of the kind's fields.
-    ///
-    /// # Errors
-    /// Returns the API server's refusal, or the client's failure to reach it.
-    pub async fn apply_changed_value(
-        &self,
-        applied: &Applied,
-        manager: &str,
-        current: Option<&Arc<K>>,
-        key: &NamespacedName,
-        configuration: Value,
-    ) -> Result<Arc<K>> {
-        if let Some(current) = current
-            && self.is_applied_value(applied, manager, current, &configuration)?
-        {
-            return Ok(current.clone());
-        }
-        let hash = hash(&configuration);
-        let stored = self.apply_value(manager, key, configuration).await?;
-        applied.set(object::uid(stored.as_ref()), manager, Last { applied: hash, contained: None });
-        Ok(stored)
-    }
-
-    /// Returns whether `configuration` is what `manager` applied last to `current`, and `current` still contains all of it.
-    ///
-    /// # Errors
-    /// Fails if `current` has no JSON.
-    pub fn is_applied_value(
-        &self,
-        applied: &Applied,
-        manager: &str,
-        current: &Arc<K>,
-        configuration: &Value,
-    ) -> Result<bool> {
-        let is_last =
-            self.last(applied, manager, current).is_some_and(|last| last.applied == hash(configuration));
-        Ok(is_last && contains(&self.json("apply", current.as_ref())?, &without_type(configuration)))
-    }
-
-    /// Records that applying `configuration` to `current` would change nothing, as a dry run has shown.
-    pub fn remember_applied_value(
-        &self,
-        applied: &Applied,
-        manager: &str,
-        current: &Arc<K>,
-        configuration: &Value,
-    ) {
-        let last = Last { applied: hash(configuration), contained: None };
-        applied.set(object::uid(current.as_ref()), manager, last);
-    }
-
-    fn last(&self, applied: &Applied, manager: &str, object: &Arc<K>) -> Option<Last> {
-        applied.last(object::uid(object.as_ref()), manager)
-    }
-
-    /// Returns a hash of the whole wanted object. A MachineSet asks for each of its Machines whenever one of them changes, so this must
-    /// cost less than the comparison that it saves.
-    fn text_hash(&self, key: &NamespacedName, object: &K) -> Result<u64> {
-        let what = || format!("apply {} {key}", self.kind());
-        let text = serde_json::to_vec(object).map_err(|error| Error::json(what(), error))?;
-        Ok(fnv1a_64(&text))
-    }
+/// Returns a hash of the whole wanted object. A MachineSet asks for each of its Machines whenever one of them changes, so this must
+/// cost less than the comparison that it saves.
+fn text_hash<K: Kind>(objects: &Objects<K>, key: &NamespacedName, object: &K) -> Result<u64> {
+    let what = || format!("apply {} {key}", objects.kind());
+    let text = serde_json::to_vec(object).map_err(|error| Error::json(what(), error))?;
+    Ok(fnv1a_64(&text))
 }
 
 /// Returns a configuration without `apiVersion` and `kind`, which objects in the cache may lack.

@@ -40,6 +40,41 @@ impl Removed {
         };
         (!is_updated && removed != Self::default()).then_some(removed)
     }
+
+    /// Removes these labels and annotations from `object`, unless somebody else than `managers` owns them. What others own, or have set to
+    /// another value since, stays, and `applied` remembers it.
+    ///
+    /// # Errors
+    /// Returns the API server's refusal, or the client's failure to reach it. A conflict means that the object has changed meanwhile.
+    pub async fn remove<K: Kind>(
+        &self,
+        objects: &Objects<K>,
+        applied: &Applied,
+        managers: &[&str],
+        object: &Arc<K>,
+    ) -> Result<()> {
+        let (uid, version) = (object::uid(object.as_ref()), object::version(object.as_ref()));
+        let hash = fnv1a_32(format!("{self:?}").as_bytes());
+        if applied.is_left(uid, hash, version) {
+            return Ok(());
+        }
+        let key = NamespacedName::of(object.as_ref());
+        let whole = objects.get_whole(&key).await?;
+        let owned = |field: &str, keys: &BTreeSet<String>| -> Map<String, Value> {
+            let keys = keys.iter().filter(|key| is_owned_by(&whole, field, key, managers));
+            keys.map(|key| (key.clone(), Value::Null)).collect()
+        };
+        let (labels, annotations) = (owned("labels", &self.labels), owned("annotations", &self.annotations));
+        let is_same = whole["metadata"]["uid"] == uid;
+        if !is_same || labels.is_empty() && annotations.is_empty() {
+            applied.leave(uid, hash, version);
+            return Ok(());
+        }
+        let resource_version = &whole["metadata"]["resourceVersion"];
+        let patch = json!({"metadata": {"resourceVersion": resource_version, "labels": labels, "annotations": annotations}});
+        objects.merge(&key, None, patch).await?;
+        Ok(())
+    }
 }
 
 type Texts = Option<BTreeMap<String, String>>;
@@ -52,43 +87,6 @@ fn common(machine: &Texts, part: &Texts, wanted: &Texts) -> BTreeSet<String> {
         of_machine == Some(value) && !has(wanted, key)
     });
     common.map(|(key, _)| key.clone()).collect()
-}
-
-impl<K: Kind> Objects<K> {
-    /// Removes labels and annotations that nobody owns but `managers`. What others own, or have set to another value since, stays.
-    ///
-    /// # Errors
-    /// Returns the API server's refusal, or the client's failure to reach it. A conflict means that the object has changed meanwhile.
-    pub async fn remove_propagated(
-        &self,
-        applied: &Applied,
-        managers: &[&str],
-        object: &Arc<K>,
-        removed: &Removed,
-    ) -> Result<()> {
-        let (uid, version) = (object::uid(object.as_ref()), object::version(object.as_ref()));
-        let hash = fnv1a_32(format!("{removed:?}").as_bytes());
-        if applied.is_left(uid, hash, version) {
-            return Ok(());
-        }
-        let key = NamespacedName::of(object.as_ref());
-        let whole = self.get_whole(&key).await?;
-        let owned = |field: &str, keys: &BTreeSet<String>| -> Map<String, Value> {
-            let keys = keys.iter().filter(|key| is_owned_by(&whole, field, key, managers));
-            keys.map(|key| (key.clone(), Value::Null)).collect()
-        };
-        let (labels, annotations) =
-            (owned("labels", &removed.labels), owned("annotations", &removed.annotations));
-        let is_same = whole["metadata"]["uid"] == uid;
-        if !is_same || labels.is_empty() && annotations.is_empty() {
-            applied.leave(uid, hash, version);
-            return Ok(());
-        }
-        let resource_version = &whole["metadata"]["resourceVersion"];
-        let patch = json!({"metadata": {"resourceVersion": resource_version, "labels": labels, "annotations": annotations}});
-        self.merge(&key, None, patch).await?;
-        Ok(())
-    }
 }
 
 /// Returns whether one of `managers` owns the label or annotation, and nobody else does.

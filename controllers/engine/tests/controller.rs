@@ -189,7 +189,7 @@ async fn what_was_applied_is_applied_again_only_if_it_is_not_there() {
         wanted
     };
     let apply = async |current: Option<&Arc<ConfigMap>>, value: &str| {
-        let stored = objects.apply_changed(&applied, "manager", current, &wanted(value)).await.unwrap();
+        let stored = applied.apply(&objects, "manager", current, &wanted(value)).await.unwrap();
         (stored, patches.load(Ordering::Relaxed))
     };
     let (stored, count) = apply(None, "1").await;

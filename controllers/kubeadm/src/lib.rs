@@ -4,6 +4,7 @@ mod blocking;
 pub mod certificates;
 pub mod checks;
 pub mod cloudinit;
+mod cluster_secrets;
 pub mod config;
 pub mod controlplane;
 pub mod documents;

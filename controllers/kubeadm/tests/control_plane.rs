@@ -147,7 +147,6 @@ impl Fixture {
             template: Template::Owned,
             health: Health { connected: true, last_success: Some(now()), failures: 0 },
             workload: Some(view),
-            error: None,
             updates_in_place: false,
             decisions: BTreeMap::new(),
         };

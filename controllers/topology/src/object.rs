@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use engine::NamespacedName;
 use serde_json::{Map, Value};
 
 use crate::names;
@@ -74,6 +75,16 @@ pub(crate) fn name(object: &Value) -> &str {
 /// Returns the kind of an object.
 pub(crate) fn kind(object: &Value) -> &str {
     text(object, &["kind"])
+}
+
+/// Returns `apiVersion` and `kind` of an object.
+pub(crate) fn version_and_kind(object: &Value) -> (&str, &str) {
+    (text(object, &["apiVersion"]), kind(object))
+}
+
+/// Returns namespace and name of an object.
+pub(crate) fn key(object: &Value) -> NamespacedName {
+    NamespacedName::new(text(object, &["metadata", "namespace"]), name(object))
 }
 
 /// Returns the API group of an object; empty for the core group.

@@ -247,10 +247,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("bootstrap/nodes/runtime", "Own", 8),
     ("bootstrap/pivot", "Pivot", 13),
     ("bootstrap/pods/kubelet", "Worker", 7),
-    ("controllers/engine", "Objects", 4),
-    ("controllers/kubeadm", "ConfigController", 4),
-    ("controllers/kubeadm", "ControlPlaneController", 7),
-    ("controllers/topology", "TopologyController", 15),
     ("tests/netboot", "Service", 4),
 ];
 

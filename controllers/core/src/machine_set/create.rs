@@ -170,12 +170,12 @@ impl Stepwise for MachineSetController {
         let mut made = Vec::new();
         for (object, resource) in new.bootstrap.iter().chain([&new.infrastructure]) {
             let objects = self.manager.dynamic(resource);
-            match objects.apply_changed(&self.applied, FIELD_MANAGER, None, object).await {
+            match self.applied.apply(&objects, FIELD_MANAGER, None, object).await {
                 Ok(stored) => made.push((objects, stored)),
                 Err(error) => return Err(undo(made, error).await),
             }
         }
-        match self.machines.apply_changed(&self.applied, FIELD_MANAGER, None, &new.machine).await {
+        match self.applied.apply(&self.machines, FIELD_MANAGER, None, &new.machine).await {
             Ok(_) => Ok(Action::done()),
             Err(error) => Err(undo(made, error).await),
         }

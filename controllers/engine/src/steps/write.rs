@@ -81,7 +81,7 @@ impl<K: Kind> Write for Apply<K> {
         let Self { manager, read, wanted, kind } = self;
         let objects = tools.objects::<K>(workload, kind);
         let apply = async move {
-            let stored = objects.apply_changed(tools.known()?, manager, read.as_ref(), wanted).await?;
+            let stored = tools.known()?.apply(&objects, manager, read.as_ref(), wanted).await?;
             Ok(read.as_ref().is_none_or(|read| !Arc::ptr_eq(read, &stored)))
         };
         apply.boxed()
@@ -175,9 +175,8 @@ impl<K: Kind> Write for RemoveMetadata<K> {
     fn perform<'a>(&'a self, tools: &'a Tools<'a>, workload: Place<'a>) -> BoxFuture<'a, Result<bool>> {
         let Self { read, removed, managers, kind } = self;
         let objects = tools.objects::<K>(workload, kind);
-        let remove = async move {
-            objects.remove_propagated(tools.known()?, managers, read, removed).await.map(|()| true)
-        };
+        let remove =
+            async move { removed.remove(&objects, tools.known()?, managers, read).await.map(|()| true) };
         remove.boxed()
     }
 }

@@ -1,20 +1,17 @@
 //! Carries out the plan of a KubeadmConfig.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, Utc};
 use engine::{Action, NamespacedName, Outcome, conditions, owners, paused};
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Cluster;
 use serde_json::json;
 
-use super::observe::ConfigController;
+use super::controller::ConfigController;
 use super::plan::{self, Bootstrap, Observed, Plan, Step};
 use super::render::{self, Inputs, Role};
-use super::{token, v1beta1};
-use crate::certificates::{self, Purpose, Recipe};
+use super::{observe, token, v1beta1};
+use crate::certificates;
 use crate::error::{Error, Result};
 use crate::names::condition;
 
@@ -56,10 +53,10 @@ impl ConfigController {
         if plan.fix_secret_owner
             && let Some(secret) = &observed.data_secret
         {
-            self.own_secret(secret, &observed.config).await?;
+            self.secrets.own(secret, plan::data_owner(&observed.config)).await?;
         }
         if plan.release_lock {
-            self.unlock(cluster).await?;
+            self.locks.release(cluster).await?;
         }
         match &plan.step {
             Step::Wait => Ok(Action::done()),
@@ -68,18 +65,18 @@ impl ConfigController {
                 created(wanted, name.clone(), now);
                 Ok(Action::done())
             }
-            Step::KeepToken => self.keep_token(observed, cluster, now).await,
+            Step::KeepToken => self.tokens.keep(observed, cluster, now).await,
             Step::Bootstrap(bootstrap) => {
                 if bootstrap.break_lock {
-                    self.unlock(cluster).await?;
+                    self.locks.release(cluster).await?;
                 }
                 let is_init = bootstrap.role == Role::Init;
-                if is_init && !self.lock_for(&owner.name(), cluster).await? {
+                if is_init && !self.locks.acquire(&owner.name(), cluster).await? {
                     return Ok(Action::done());
                 }
                 let result = self.bootstrap(bootstrap, cluster, wanted).await;
                 if result.is_err() && is_init {
-                    self.unlock(cluster).await?;
+                    self.locks.release(cluster).await?;
                 }
                 result
             }
@@ -95,20 +92,25 @@ impl ConfigController {
         let Bootstrap { role, version, .. } = bootstrap;
         let now = self.manager.clock().now();
         let name = NamespacedName::of(cluster);
-        self.make_certificates(&name, &bootstrap.make_certificates, wanted).await?;
-        let (found, _) = self.certificates(&name, *role != Role::JoinWorker, &wanted.spec);
+        let configuration = wanted.spec.cluster_configuration.clone().unwrap_or_default();
+        let certificate_owner = owners::controller_reference(wanted, &());
+        self.secrets.make(&name, &bootstrap.make_certificates, &configuration, &certificate_owner).await?;
+        // New authorities are not valid before the time at which they were made.
+        let made_at = self.manager.clock().now();
+        let is_control_plane = *role != Role::JoinWorker;
+        let (found, _) = observe::certificates(&self.secrets, &name, is_control_plane, &wanted.spec, made_at);
         conditions::set(wanted, now, conditions::is_true(condition::CERTIFICATES_AVAILABLE, "Available"));
         match role {
             Role::Init => render::complete_init(&mut wanted.spec, cluster)?,
             _ => {
                 let token = match bootstrap.make_token {
-                    true => Some(self.make_token(&name, wanted, now).await?),
+                    true => Some(self.tokens.make(&name, wanted, now).await?),
                     false => None,
                 };
                 render::complete_join(&mut wanted.spec, *role, cluster, &found, token.as_deref())?;
             }
         }
-        let secrets = self.named_secrets(&name.namespace, &wanted.spec);
+        let secrets = observe::named_secrets(&self.secrets.objects, &name.namespace, &wanted.spec);
         let inputs = Inputs {
             spec: &wanted.spec,
             cluster,
@@ -123,23 +125,6 @@ impl ConfigController {
         created(wanted, secret, now);
         let token_used = *role != Role::Init && render::uses_token(&wanted.spec);
         Ok(if token_used { Action::requeue_after(token::CHECK) } else { Action::done() })
-    }
-
-    async fn make_certificates(
-        &self,
-        cluster: &NamespacedName,
-        purposes: &[Purpose],
-        config: &KubeadmConfig,
-    ) -> Result<()> {
-        let configuration = config.spec.cluster_configuration.clone().unwrap_or_default();
-        for purpose in purposes {
-            let recipe = Recipe::of(&configuration)?;
-            let identity = crate::blocking::make(recipe, *purpose, &self.manager).await?;
-            let owner = owners::controller_reference(config, &());
-            let secret = certificates::secret(&cluster.namespace, &cluster.name, *purpose, &identity, owner);
-            self.secrets.create_if_absent(&secret).await?;
-        }
-        Ok(())
     }
 
     /// Creates or updates the Secret with the bootstrap data.
@@ -157,20 +142,10 @@ impl ConfigController {
             entries.into(),
             plan::data_owner(config),
         );
-        let (existing, was_created) = self.secrets.create_if_absent(&secret).await?;
+        let (existing, was_created) = self.secrets.objects.create_if_absent(&secret).await?;
         if !was_created && existing.data != secret.data {
-            self.secrets.merge(&name, None, json!({"data": secret.data})).await?;
+            self.secrets.objects.merge(&name, None, json!({"data": secret.data})).await?;
         }
-        Ok(())
-    }
-
-    async fn own_secret(&self, secret: &Arc<Secret>, config: &KubeadmConfig) -> Result<()> {
-        let mut wanted = secret.as_ref().clone();
-        if let Some(other) = owners::controller(secret.as_ref()).cloned() {
-            owners::remove(&mut wanted, &other);
-        }
-        owners::ensure(&mut wanted, plan::data_owner(config));
-        self.secrets.patch(secret, &wanted, &[]).await?;
         Ok(())
     }
 }

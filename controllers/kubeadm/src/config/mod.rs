@@ -2,6 +2,7 @@
 
 mod apply;
 pub mod cluster_info;
+mod controller;
 mod inputs;
 mod lock;
 mod observe;
@@ -24,14 +25,13 @@ use engine::{
     Outcome, Planned, conditions,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use parking_lot::Mutex;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::{Bootstrap, Cluster, Machine, MachinePool};
 
 use crate::certificates::Purpose;
 use crate::names::condition;
-use observe::ConfigController;
+use controller::ConfigController;
 use plan::{Observed, Plan};
 
 /// As upstream: configurations whose workload clusters are silent must not hold up the others.
@@ -48,18 +48,7 @@ pub const CONTROLLER: Descriptor = Descriptor {
 
 /// Starts the KubeadmConfig controller.
 fn start(manager: &Manager) {
-    let this = ConfigController {
-        manager: manager.clone(),
-        configs: manager.objects(),
-        machines: manager.objects(),
-        pools: manager.objects(),
-        clusters: manager.objects(),
-        secrets: manager.objects(),
-        config_maps: manager.objects(),
-        checks: Default::default(),
-        tokens: Mutex::default(),
-        signer: Default::default(),
-    };
+    let this = ConfigController::new(manager);
     let by_cluster = |configs: &Objects<KubeadmConfig>| {
         let configs = configs.cache().clone();
         move |cluster: &NamespacedName| -> Vec<Request> {
@@ -71,27 +60,25 @@ fn start(manager: &Manager) {
     let (of_secret, of_connection) = (by_cluster(&this.configs), by_cluster(&this.configs));
     this.configs.index(BY_SECRET, named_secrets);
     let naming = this.configs.cache().clone();
-    let controller = Controller::new(manager, CONTROLLER.name)
-        .reconciles(&this.configs)
-        .concurrency(CONCURRENCY)
-        .watches(&this.machines, machine_requests)
-        .watches(&this.pools, pool_requests)
-        .watches(
-            &this.clusters,
-            move |change| {
+    let controller =
+        Controller::new(manager, CONTROLLER.name)
+            .reconciles(&this.configs)
+            .concurrency(CONCURRENCY)
+            .watches(&this.owners.machines, machine_requests)
+            .watches(&this.owners.pools, pool_requests)
+            .watches(&this.owners.clusters, move |change| {
                 if matters(change) { of_cluster(&change.name()) } else { Vec::new() }
-            },
-        )
-        .watches(&this.config_maps, move |change| {
-            lock_cluster(change).map(|cluster| of_lock(&cluster)).unwrap_or_default()
-        })
-        .watches(&this.secrets, move |change| {
-            let name = change.name();
-            let users = naming.by_index(BY_SECRET, &format!("{}/{}", name.namespace, name.name));
-            let users = users.iter().map(|config| NamespacedName::of(config.as_ref()));
-            let cluster = certificate_cluster(change);
-            users.chain(cluster.iter().flat_map(&of_secret)).collect()
-        });
+            })
+            .watches(&manager.objects::<ConfigMap>(), move |change| {
+                lock_cluster(change).map(|cluster| of_lock(&cluster)).unwrap_or_default()
+            })
+            .watches(&this.secrets.objects, move |change| {
+                let name = change.name();
+                let users = naming.by_index(BY_SECRET, &format!("{}/{}", name.namespace, name.name));
+                let users = users.iter().map(|config| NamespacedName::of(config.as_ref()));
+                let cluster = certificate_cluster(change);
+                users.chain(cluster.iter().flat_map(&of_secret)).collect()
+            });
     manager.clusters().notify(&controller.queue(), of_connection);
     controller.start(Frame::new(this));
 }
@@ -222,12 +209,12 @@ impl Planned for ConfigController {
         if object::is_deleting(config.as_ref()) {
             return Membership::Waits;
         }
-        let owner = self.owner_of(config);
-        owner.and_then(|owner| self.cluster_of(&owner)).map_or(Membership::Waits, Membership::Of)
+        let owner = self.owners.of(config);
+        owner.and_then(|owner| self.owners.cluster(&owner)).map_or(Membership::Waits, Membership::Of)
     }
 
     async fn forget(&self, request: &Request) {
-        self.tokens.lock().remove(request);
+        self.tokens.forget(request);
     }
 
     async fn observe(
@@ -235,7 +222,7 @@ impl Planned for ConfigController {
         config: Arc<KubeadmConfig>,
         _: Option<Arc<Cluster>>,
     ) -> engine::Result<Option<Observed>> {
-        self.read(&config).await.map(Some).map_err(crate::Error::into_engine)
+        observe::observe(self, &config).await.map(Some).map_err(crate::Error::into_engine)
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {

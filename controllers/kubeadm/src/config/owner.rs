@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::{NamespacedName, object};
-use schemas::cluster::{Bootstrap, Machine, MachinePool, MachineSpec};
+use engine::{Manager, NamespacedName, Objects, object};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use schemas::bootstrap::KubeadmConfig;
+use schemas::cluster::{Bootstrap, Cluster, Machine, MachinePool, MachineSpec};
 
 /// The owner of a KubeadmConfig.
 #[derive(Debug, Clone)]
@@ -79,5 +81,41 @@ impl Owner {
             Self::Machine(machine) => object::is_deleting(machine.as_ref()),
             Self::Pool(pool) => object::is_deleting(pool.as_ref()),
         }
+    }
+}
+
+/// The owners of KubeadmConfigs, with their Clusters.
+pub(super) struct Owners {
+    pub machines: Objects<Machine>,
+    pub pools: Objects<MachinePool>,
+    pub clusters: Objects<Cluster>,
+}
+
+impl Owners {
+    /// Reads the caches of `manager`.
+    pub fn new(manager: &Manager) -> Self {
+        Self { machines: manager.objects(), pools: manager.objects(), clusters: manager.objects() }
+    }
+
+    /// Returns the Machine or MachinePool that owns a KubeadmConfig.
+    pub fn of(&self, config: &KubeadmConfig) -> Option<Owner> {
+        let namespace = config.metadata.namespace.clone().unwrap_or_default();
+        let named = |name: &str| NamespacedName::new(namespace.as_str(), name);
+        let references = config.metadata.owner_references.iter().flatten();
+        let is_ours = |reference: &&OwnerReference| {
+            let group = reference.api_version.split('/').next().unwrap_or_default();
+            group == Machine::GROUP && [Machine::KIND, MachinePool::KIND].contains(&reference.kind.as_str())
+        };
+        let mut ours = references.filter(is_ours);
+        let owner = ours.next()?;
+        if owner.kind == Machine::KIND {
+            return self.machines.get(&named(&owner.name)).map(Owner::Machine);
+        }
+        self.pools.get(&named(&owner.name)).map(Owner::Pool)
+    }
+
+    /// Returns the Cluster of an owner.
+    pub fn cluster(&self, owner: &Owner) -> Option<Arc<Cluster>> {
+        self.clusters.get(&owner.cluster())
     }
 }

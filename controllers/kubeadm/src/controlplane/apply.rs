@@ -1,22 +1,16 @@
 //! Carries out the plan of a KubeadmControlPlane.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{
-    Action, Error as EngineError, NamespacedName, Outcome, Workload, conditions, object, owners, unless_gone,
-};
-use schemas::cluster::Cluster;
+use engine::{Action, Error as EngineError, NamespacedName, Outcome, conditions, owners, unless_gone};
 use schemas::controlplane::KubeadmControlPlane;
-use serde_json::json;
 
-use super::addons;
-use super::observe::{self, ControlPlaneController};
+use super::controller::ControlPlaneController;
 use super::observed::Observed;
-use super::plan::{Event, Plan, Step};
-use super::remediation;
+use super::plan::{Plan, Step};
+use super::{addons, adoption, in_place, machines, remediation};
 use crate::error::Result;
-use crate::names::{self, condition};
+use crate::names::condition;
 
 /// The conditions of a KubeadmControlPlane that this controller owns.
 pub(super) const OWNED: &[&str] = &[
@@ -50,9 +44,8 @@ const OWNED_ON_MACHINES: &[&str] = &[
 impl ControlPlaneController {
     /// Writes the conditions of the Machines, then carries out the steps in order until one of them fails.
     pub(super) async fn execute(&self, observed: &Observed, plan: Plan) -> Outcome<KubeadmControlPlane> {
-        self.record(&observed.control_plane, plan.event.as_ref());
+        self.events.record(&observed.control_plane, plan.event.as_ref());
         let mut errors: Vec<EngineError> = plan.errors.iter().cloned().map(EngineError::Terminal).collect();
-        errors.extend(observed.error.clone().map(EngineError::Failed));
         if let Err(error) = self.take_steps(observed, &plan).await {
             let error = error.into_engine();
             if let Some(name) = &plan.remediates {
@@ -73,7 +66,7 @@ impl ControlPlaneController {
 
     async fn take_steps(&self, observed: &Observed, plan: &Plan) -> Result<()> {
         for (member, wanted) in observed.machines.iter().zip(&plan.machines) {
-            unless_gone(self.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await)?;
+            unless_gone(self.parts.machines.patch(&member.machine, wanted, OWNED_ON_MACHINES).await)?;
         }
         for step in &plan.steps {
             self.take_step(step, observed).await?;
@@ -88,101 +81,42 @@ impl ControlPlaneController {
         name: &str,
         error: &EngineError,
     ) -> engine::Result<()> {
-        let key = observed.member(name).map(|member| NamespacedName::of(member.machine.as_ref()));
-        let Some(latest) = key.and_then(|key| self.machines.get(&key)) else { return Ok(()) };
+        let member = observed.member(name);
+        let Some(latest) = member.and_then(|member| self.parts.latest(member)) else { return Ok(()) };
         let mut wanted = latest.as_ref().clone();
         conditions::set(&mut wanted, self.manager.clock().now(), remediation::failed(error));
-        unless_gone(self.machines.patch(&latest, &wanted, OWNED_ON_MACHINES).await)
-    }
-
-    /// Records an event, once for each new message.
-    fn record(&self, control_plane: &KubeadmControlPlane, event: Option<&Event>) {
-        let uid = object::uid(control_plane).to_owned();
-        let mut recorded = self.recorded_events.lock();
-        match event {
-            None => drop(recorded.remove(&uid)),
-            Some(event) if recorded.get(&uid) == Some(&event.message) => {}
-            Some(event) => {
-                self.recorder.warning(control_plane, &(), event.reason, event.message.as_str());
-                recorded.insert(uid, event.message.clone());
-            }
-        }
+        unless_gone(self.parts.machines.patch(&latest, &wanted, OWNED_ON_MACHINES).await)
     }
 
     async fn take_step(&self, step: &Step, observed: &Observed) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
+        let (parts, secrets) = (&self.parts, &self.secrets);
+        let cluster = NamespacedName::of(observed.cluster.as_ref());
+        let connected = || self.manager.clusters().get(&cluster);
+        let owner = owners::controller_reference(observed.control_plane.as_ref(), &());
         match step {
-            Step::AdoptMachines(names) => self.adopt_machines(observed, names).await,
-            Step::OwnTemplate => self.own_template(control_plane, &observed.cluster).await,
-            Step::MakeCertificates(missing) => self.make_certificates(observed, missing).await,
-            Step::OwnSecrets(purposes) => self.own_secrets(observed, purposes).await,
-            Step::MakeKubeconfig => self.make_kubeconfig(observed).await,
-            Step::OwnKubeconfig => {
-                let name =
-                    engine::clusters::kubeconfig_secret(&NamespacedName::of(observed.cluster.as_ref()));
-                self.own_secret(&name, control_plane).await
+            Step::AdoptMachines(names) => {
+                adoption::adopt(&self.control_planes, parts, secrets, observed, names).await
             }
-            Step::SyncMachines => self.sync_machines(observed).await,
-            Step::DeleteLeftovers(names) => self.delete_leftovers(observed, names).await,
+            Step::OwnTemplate => machines::own_template(parts, observed).await,
+            Step::MakeCertificates(missing) => {
+                secrets.make(&cluster, missing, &observed.cluster_configuration(), &owner).await
+            }
+            Step::OwnSecrets(purposes) => secrets.own_all(&cluster, purposes, &owner).await,
+            Step::MakeKubeconfig => self.kubeconfigs.make(observed).await,
+            Step::OwnKubeconfig => self.kubeconfigs.own(observed).await,
+            Step::SyncMachines => machines::sync(parts, observed).await,
+            Step::DeleteLeftovers(names) => machines::delete_leftovers(parts, observed, names).await,
             Step::CreateMachine(entry, domain) => {
-                self.create_machine(observed, *entry, domain.as_deref()).await
+                machines::create(parts, observed, *entry, domain.as_deref()).await
             }
-            Step::AskForUpdate(name) => self.ask_for_update(observed, name).await,
-            Step::StartUpdate(name) => self.start_update(observed, name).await,
-            Step::DeleteMachine(name) => self.delete_machine(observed, name).await,
-            Step::MoveLeader { from, to } => self.move_leader(observed, from, *to).await,
-            Step::RemoveMember(id) => self.remove_member(observed, *id).await,
-            Step::RemoveHook(name) => self.remove_hook(observed, name).await,
-            Step::ChangeAddon(change) => {
-                addons::apply::change(self.connected(observed)?.as_ref(), change).await
-            }
-            Step::ReadCertificateExpiry(machines) => self.read_certificate_expiry(observed, machines).await,
+            Step::AskForUpdate(name) => self.updates.ask(parts, observed, name).await,
+            Step::StartUpdate(name) => in_place::start(parts, observed, name).await,
+            Step::DeleteMachine(name) => machines::delete(parts, observed, name).await,
+            Step::MoveLeader { from, to } => self.etcd.move_leader(connected()?.as_ref(), from, *to).await,
+            Step::RemoveMember(id) => self.etcd.remove(observed, connected()?.as_ref(), *id).await,
+            Step::RemoveHook(name) => machines::remove_hook(parts, observed, name).await,
+            Step::ChangeAddon(change) => addons::apply::change(connected()?.as_ref(), change).await,
+            Step::ReadCertificateExpiry(machines) => self.expiry.read(observed, machines).await,
         }
-    }
-
-    pub(super) fn connected(&self, observed: &Observed) -> Result<Arc<Workload>> {
-        Ok(self.manager.clusters().get(&NamespacedName::of(observed.cluster.as_ref()))?)
-    }
-
-    async fn own_template(&self, control_plane: &KubeadmControlPlane, cluster: &Cluster) -> Result<()> {
-        let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let namespace = control_plane.metadata.namespace.as_deref().unwrap_or_default();
-        let Some(template) = self.external.get(namespace, reference).await? else { return Ok(()) };
-        let mut wanted = template.object.as_ref().clone();
-        owners::ensure(&mut wanted, owners::reference(cluster, &()));
-        self.external.handle(&template).patch(&template.object, &wanted, &[]).await?;
-        Ok(())
-    }
-
-    async fn delete_machine(&self, observed: &Observed, name: &str) -> Result<()> {
-        if let Some(member) = observed.member(name) {
-            self.machines.delete(member.machine.as_ref()).await?;
-        }
-        Ok(())
-    }
-
-    async fn remove_hook(&self, observed: &Observed, name: &str) -> Result<()> {
-        let Some(member) = observed.member(name) else { return Ok(()) };
-        self.forget_applied(observed, member).await;
-        let patch = json!({"metadata": {"annotations": {names::CLEANUP_HOOK: null}}});
-        let key = NamespacedName::of(member.machine.as_ref());
-        Ok(unless_gone(self.machines.merge(&key, None, patch).await)?)
-    }
-
-    async fn move_leader(&self, observed: &Observed, from: &str, to: u64) -> Result<()> {
-        let connected = self.connected(observed)?;
-        let credentials = self.etcd_credentials(connected.cluster())?;
-        self.etcd.move_leader(&self.manager, &connected, &credentials, &format!("etcd-{from}"), to).await
-    }
-
-    async fn remove_member(&self, observed: &Observed, id: u64) -> Result<()> {
-        let connected = self.connected(observed)?;
-        let credentials = self.etcd_credentials(connected.cluster())?;
-        let own = observed.etcd().and_then(|etcd| etcd.members.iter().find(|member| member.id == id));
-        let own = own.map(|member| format!("etcd-{}", member.name)).unwrap_or_default();
-        let view = observed.workload.clone().unwrap_or_default();
-        let mut pods = observe::etcd_pods(observed, &view);
-        pods.retain(|pod| *pod != own);
-        self.etcd.remove(&self.manager, &connected, &credentials, &pods, id).await
     }
 }

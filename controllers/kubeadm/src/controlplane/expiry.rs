@@ -1,21 +1,23 @@
 //! Reads from the API servers of control plane nodes when their certificates expire.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use engine::{NamespacedName, Workload, object, unless_gone};
+use engine::{Manager, NamespacedName, Objects, Workload, object, unless_gone};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use machinery::clock::rfc3339;
+use parking_lot::Mutex;
 use rustls::pki_types::ServerName;
 use schemas::bootstrap::KubeadmConfig;
 use serde_json::json;
 use tokio_rustls::TlsConnector;
 
-use super::observe::ControlPlaneController;
 use super::observed::{ControlPlaneMachine, Observed};
 use crate::certificates::Purpose;
+use crate::cluster_secrets::ClusterSecrets;
 use crate::error::{Error, Result};
 use crate::names;
 
@@ -30,31 +32,46 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::Workload(format!("read the certificate of an API server: {error}"))
 }
 
-impl ControlPlaneController {
+/// Reads when the certificates of API servers expire.
+pub(super) struct CertificateExpiry {
+    manager: Manager,
+    configs: Objects<KubeadmConfig>,
+    secrets: Arc<ClusterSecrets>,
+    /// The time at which the API server of each Machine (by UID) was last asked for its certificate.
+    asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
+}
+
+impl CertificateExpiry {
+    /// Trusts the authorities in `secrets`.
+    pub fn new(manager: &Manager, secrets: &Arc<ClusterSecrets>) -> Self {
+        Self {
+            manager: manager.clone(),
+            configs: manager.objects(),
+            secrets: secrets.clone(),
+            asked: Mutex::default(),
+        }
+    }
+
     /// Writes the certificates' expiry of these Machines to an annotation of their KubeadmConfigs. A node that does not answer is asked again
     /// later, since nothing else depends on the expiry.
     ///
     /// # Errors
     /// An annotation cannot be written.
-    pub(super) async fn read_certificate_expiry(
-        &self,
-        observed: &Observed,
-        machines: &[String],
-    ) -> Result<()> {
+    pub async fn read(&self, observed: &Observed, machines: &[String]) -> Result<()> {
         let now = self.manager.clock().now();
         for member in
             observed.machines.iter().filter(|member| machines.iter().any(|name| name == member.name()))
         {
             let (Some(node), Some(config)) = (member.node(), &member.config) else { continue };
             let uid = object::uid(member.machine.as_ref());
-            if self.expiry_asked.lock().get(uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
+            if self.asked.lock().get(uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
                 continue;
             }
-            self.expiry_asked.lock().insert(uid.to_owned(), now);
+            self.asked.lock().insert(uid.to_owned(), now);
             let asked = tokio::time::timeout(TIMEOUT, self.expiry(observed, member, node)).await;
             match asked.unwrap_or_else(|_| Err(failed(format!("no answer within {TIMEOUT:?}")))) {
                 Ok(expires) => self.note_expiry(config, expires).await.inspect_err(|_| {
-                    self.expiry_asked.lock().remove(uid);
+                    self.asked.lock().remove(uid);
                 })?,
                 Err(error) => {
                     tracing::debug!(machine = member.name(), %error, "the certificates' expiry is not known");
@@ -70,8 +87,8 @@ impl ControlPlaneController {
         member: &ControlPlaneMachine,
         node: &str,
     ) -> Result<DateTime<Utc>> {
-        let connected = self.connected(observed)?;
-        let authority = self.authority(connected.cluster(), Purpose::ClusterAuthority)?;
+        let connected = self.manager.clusters().get(&NamespacedName::of(observed.cluster.as_ref()))?;
+        let authority = self.secrets.identity(connected.cluster(), Purpose::ClusterAuthority)?;
         let alpn = pki::tls::ALPN_HTTP;
         let tls =
             pki::tls::client_config_for_any_name(&authority.certificate, None, alpn, self.manager.clock());

@@ -2,245 +2,211 @@
 
 use std::sync::Arc;
 
-use engine::external::{Clone, clone_template};
 use engine::propagated::Removed;
-use engine::{NamespacedName, Objects, object, owners, unless_gone};
+use engine::{Kind, NamespacedName, Objects, object, owners, unless_gone};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::api::{DynamicObject, TypeMeta};
 use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use serde_json::json;
 
 use super::desired::{self, Entry};
-use super::observe::ControlPlaneController;
-use super::observed::{ControlPlaneMachine, Observed};
+use super::machine_parts::{Infrastructure, MachineParts};
+use super::observed::Observed;
 use super::record;
 use crate::error::{Error, Result};
-use crate::names::{CERTIFICATES_EXPIRY, MANAGER, METADATA_MANAGER};
+use crate::names::{CERTIFICATES_EXPIRY, CLEANUP_HOOK, MANAGER, METADATA_MANAGER};
 
-/// The infrastructure object of a Machine, and the handle for its kind.
-type Infrastructure = (Objects<DynamicObject>, Arc<DynamicObject>);
+/// Creates infrastructure object, KubeadmConfig and Machine, in this order; after a failure, deletes what
+/// it created.
+pub(super) async fn create(
+    parts: &MachineParts,
+    observed: &Observed,
+    entry: Entry,
+    failure_domain: Option<&str>,
+) -> Result<()> {
+    let control_plane = observed.control_plane.as_ref();
+    let suffix = parts.manager.random().name_suffix();
+    let name = desired::machine_name(control_plane, observed.cluster_name(), &suffix)?;
+    let result = create_parts(parts, observed, entry, failure_domain, &name).await;
+    result.map_err(|error| {
+        let error = error.into_engine().without_suffix(&suffix);
+        let text = format!("Failed to create control plane Machine: {error}");
+        parts.recorder.warning(control_plane, &(), "FailedScaleUp", text);
+        Error::Engine(error)
+    })
+}
 
-impl ControlPlaneController {
-    /// Creates infrastructure object, KubeadmConfig and Machine, in this order; after a failure, deletes what
-    /// it created.
-    pub(super) async fn create_machine(
-        &self,
-        observed: &Observed,
-        entry: Entry,
-        failure_domain: Option<&str>,
-    ) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
-        let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
-        let suffix = self.manager.random().name_suffix();
-        let name = desired::machine_name(control_plane, &cluster, &suffix)?;
-        let result = self.create_parts(observed, entry, failure_domain, &cluster, &name).await;
-        result.map_err(|error| {
-            let error = error.into_engine().without_suffix(&suffix);
-            let text = format!("Failed to create control plane Machine: {error}");
-            self.recorder.warning(control_plane, &(), "FailedScaleUp", text);
-            Error::Engine(error)
-        })
-    }
-
-    async fn create_parts(
-        &self,
-        observed: &Observed,
-        entry: Entry,
-        failure_domain: Option<&str>,
-        cluster: &str,
-        name: &str,
-    ) -> Result<()> {
-        let (infrastructure, created) = self.create_infrastructure(observed, cluster, name).await?;
-        let result = self.create_rest(observed, entry, failure_domain, cluster, name).await;
-        if result.is_err() {
-            // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
-            // them.
-            infrastructure.delete(created.as_ref()).await?;
-            let namespace = observed.cluster.metadata.namespace.clone().unwrap_or_default();
-            if let Some(config) = self.configs.get(&NamespacedName::new(namespace, name)) {
-                self.configs.delete(config.as_ref()).await?;
-            }
-        }
-        result
-    }
-
-    async fn create_rest(
-        &self,
-        observed: &Observed,
-        entry: Entry,
-        failure_domain: Option<&str>,
-        cluster: &str,
-        name: &str,
-    ) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
-        let mut config =
-            KubeadmConfig { spec: desired::kubeadm_config(control_plane, entry), ..KubeadmConfig::default() };
-        config.metadata.name = Some(name.to_owned());
-        config.metadata.namespace = control_plane.metadata.namespace.clone();
-        config.metadata.labels = Some(desired::all_labels(control_plane, cluster));
-        config.metadata.annotations = Some(desired::template_metadata(control_plane).annotations);
-        config.metadata.owner_references = Some(vec![owners::reference(control_plane, &())]);
-        self.configs.apply_changed(&self.applied, MANAGER, None, &config).await?;
-        let (managed, record) = (observed.is_etcd_managed(), record::carried(observed));
-        let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, record);
-        self.machines.apply_changed(&self.applied, MANAGER, None, &machine).await?;
-        Ok(())
-    }
-
-    async fn create_infrastructure(
-        &self,
-        observed: &Observed,
-        cluster: &str,
-        name: &str,
-    ) -> Result<(Objects<DynamicObject>, Arc<DynamicObject>)> {
-        let control_plane = observed.control_plane.as_ref();
-        let namespace = control_plane.metadata.namespace.clone().unwrap_or_default();
-        let reference = &control_plane.spec.machine_template.spec.infrastructure_ref;
-        let template = self.external.get(&namespace, reference).await?.ok_or_else(|| {
-            Error::Bootstrap(format!("{} {} does not exist", reference.kind, reference.name))
-        })?;
-        let clone = Clone {
-            name: name.to_owned(),
-            namespace,
-            labels: desired::all_labels(control_plane, cluster),
-            annotations: desired::template_metadata(control_plane).annotations,
-            owner: Some(owners::reference(control_plane, &())),
-        };
-        let (object, resource) = clone_template(&template, clone)?;
-        let objects = self.manager.dynamic(&resource);
-        let created = objects.apply_changed(&self.applied, MANAGER, None, &object).await?;
-        Ok((objects, created))
-    }
-
-    /// Deletes the objects of Machines whose creation was interrupted.
-    pub(super) async fn delete_leftovers(&self, observed: &Observed, names: &[String]) -> Result<()> {
+async fn create_parts(
+    parts: &MachineParts,
+    observed: &Observed,
+    entry: Entry,
+    failure_domain: Option<&str>,
+    name: &str,
+) -> Result<()> {
+    let (infrastructure, created) = create_infrastructure(parts, observed, name).await?;
+    let result = create_rest(parts, observed, entry, failure_domain, name).await;
+    if result.is_err() {
+        // The other objects are deleted with their Machine. Without a Machine nothing would ever delete
+        // them.
+        infrastructure.delete(created.as_ref()).await?;
         let namespace = observed.cluster.metadata.namespace.clone().unwrap_or_default();
-        let uid = object::uid(observed.control_plane.as_ref());
-        let infrastructure = self.infrastructure(&observed.control_plane).await?;
-        for name in names {
-            let key = NamespacedName::new(namespace.as_str(), name.as_str());
-            if let Some(config) =
-                self.configs.get(&key).filter(|config| owners::is_owned_by(config.as_ref(), uid))
-            {
-                self.configs.delete(config.as_ref()).await?;
-            }
-            if let Some(found) =
-                infrastructure.get(&key).filter(|found| owners::is_owned_by(found.as_ref(), uid))
-            {
-                infrastructure.delete(found.as_ref()).await?;
-            }
+        if let Some(config) = parts.configs.get(&NamespacedName::new(namespace, name)) {
+            parts.configs.delete(config.as_ref()).await?;
         }
-        Ok(())
     }
+    result
+}
 
-    /// Applies the fields that change in place: labels, annotations, readiness gates, time-outs, taints.
-    pub(super) async fn sync_machines(&self, observed: &Observed) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
-        let cluster = observed.cluster.metadata.name.clone().unwrap_or_default();
-        for member in &observed.machines {
-            // Its conditions have just been written.
-            let latest = self.machines.get(&NamespacedName::of(member.machine.as_ref()));
-            let Some(machine) = latest else { continue };
-            if member.is_deleting() {
-                let wanted = desired::deleting_machine(control_plane, &machine);
-                unless_gone(self.machines.patch(&machine, &wanted, &[]).await)?;
-                continue;
-            }
-            let managed = observed.is_etcd_managed();
-            let wanted = desired::existing_machine(control_plane, &cluster, managed, &machine);
-            let infrastructure = self.infrastructure_of(observed, member).await?;
-            let config = member.config.as_ref();
-            self.remove_metadata(config, infrastructure.as_ref(), &machine, &wanted).await?;
-            self.machines.apply_changed(&self.applied, MANAGER, Some(&machine), &wanted).await?;
-            self.sync_metadata(observed, config, infrastructure.as_ref(), &cluster).await?;
+async fn create_rest(
+    parts: &MachineParts,
+    observed: &Observed,
+    entry: Entry,
+    failure_domain: Option<&str>,
+    name: &str,
+) -> Result<()> {
+    let (control_plane, cluster) = (observed.control_plane.as_ref(), observed.cluster_name());
+    let mut config =
+        KubeadmConfig { spec: desired::kubeadm_config(control_plane, entry), ..KubeadmConfig::default() };
+    config.metadata.name = Some(name.to_owned());
+    config.metadata.namespace = control_plane.metadata.namespace.clone();
+    config.metadata.labels = Some(desired::all_labels(control_plane, cluster));
+    config.metadata.annotations = Some(desired::template_metadata(control_plane).annotations);
+    config.metadata.owner_references = Some(vec![owners::reference(control_plane, &())]);
+    parts.applied.apply(&parts.configs, MANAGER, None, &config).await?;
+    let (managed, record) = (observed.is_etcd_managed(), record::carried(observed));
+    let machine = desired::machine(control_plane, cluster, name, failure_domain, managed, record);
+    parts.applied.apply(&parts.machines, MANAGER, None, &machine).await?;
+    Ok(())
+}
+
+async fn create_infrastructure(
+    parts: &MachineParts,
+    observed: &Observed,
+    name: &str,
+) -> Result<Infrastructure> {
+    let owner = owners::reference(observed.control_plane.as_ref(), &());
+    let made = parts.clone_infrastructure(observed, name, Some(owner)).await?;
+    let (object, resource) = made.ok_or_else(|| {
+        let reference = &observed.control_plane.spec.machine_template.spec.infrastructure_ref;
+        Error::Bootstrap(format!("{} {} does not exist", reference.kind, reference.name))
+    })?;
+    let objects = parts.manager.dynamic(&resource);
+    let created = parts.applied.apply(&objects, MANAGER, None, &object).await?;
+    Ok((objects, created))
+}
+
+/// Deletes the objects of Machines whose creation was interrupted.
+pub(super) async fn delete_leftovers(
+    parts: &MachineParts,
+    observed: &Observed,
+    names: &[String],
+) -> Result<()> {
+    let namespace = observed.cluster.metadata.namespace.clone().unwrap_or_default();
+    let uid = object::uid(observed.control_plane.as_ref());
+    let infrastructure = parts.infrastructure(&observed.control_plane).await?;
+    for name in names {
+        let key = NamespacedName::new(namespace.as_str(), name.as_str());
+        if let Some(config) =
+            parts.configs.get(&key).filter(|config| owners::is_owned_by(config.as_ref(), uid))
+        {
+            parts.configs.delete(config.as_ref()).await?;
         }
-        Ok(())
+        if let Some(found) = infrastructure.get(&key).filter(|found| owners::is_owned_by(found.as_ref(), uid))
+        {
+            infrastructure.delete(found.as_ref()).await?;
+        }
     }
+    Ok(())
+}
 
-    /// Removes labels and annotations from the KubeadmConfig and the infrastructure object that the Machine still has, and `wanted` lacks.
-    async fn remove_metadata(
-        &self,
-        config: Option<&Arc<KubeadmConfig>>,
-        infrastructure: Option<&Infrastructure>,
-        machine: &Machine,
-        wanted: &Machine,
-    ) -> Result<()> {
-        let mut wanted = wanted.metadata.clone();
+/// Applies the fields that change in place: labels, annotations, readiness gates, time-outs, taints.
+pub(super) async fn sync(parts: &MachineParts, observed: &Observed) -> Result<()> {
+    let control_plane = observed.control_plane.as_ref();
+    for member in &observed.machines {
+        // Its conditions have just been written.
+        let Some(machine) = parts.latest(member) else { continue };
+        if member.is_deleting() {
+            let wanted = desired::deleting_machine(control_plane, &machine);
+            unless_gone(parts.machines.patch(&machine, &wanted, &[]).await)?;
+            continue;
+        }
+        let managed = observed.is_etcd_managed();
+        let wanted = desired::existing_machine(control_plane, observed.cluster_name(), managed, &machine);
+        let infrastructure = parts.infrastructure_of(observed, member).await?;
+        let mut kept = wanted.metadata.clone();
         // The Machine and the KubeadmConfig have this annotation, but no template does.
-        wanted.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
-        let managers = [MANAGER, METADATA_MANAGER];
-        if let Some(config) = config
-            && let Some(removed) = Removed::of(&machine.metadata, &config.metadata, &wanted)
-        {
-            self.configs.remove_propagated(&self.applied, &managers, config, &removed).await?;
-        }
-        if let Some((objects, object)) = infrastructure
-            && let Some(removed) = Removed::of(&machine.metadata, &object.metadata, &wanted)
-        {
-            objects.remove_propagated(&self.applied, &managers, object, &removed).await?;
-        }
-        Ok(())
-    }
-
-    /// Applies the spec's labels and annotations to the KubeadmConfig and the infrastructure object.
-    async fn sync_metadata(
-        &self,
-        observed: &Observed,
-        config: Option<&Arc<KubeadmConfig>>,
-        infrastructure: Option<&Infrastructure>,
-        cluster: &str,
-    ) -> Result<()> {
-        let control_plane = observed.control_plane.as_ref();
-        let configuration = |resource: &TypeMeta, current: &ObjectMeta| {
-            json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {
-                "name": current.name, "namespace": current.namespace, "uid": current.uid,
-                "labels": desired::all_labels(control_plane, cluster),
-                "annotations": desired::template_metadata(control_plane).annotations,
-            }})
-        };
-        let applied = &self.applied;
-        if let Some(config) = config {
-            let resource =
-                TypeMeta { api_version: KubeadmConfig::API_VERSION.into(), kind: KubeadmConfig::KIND.into() };
-            let (key, wanted) =
-                (NamespacedName::of(config.as_ref()), configuration(&resource, &config.metadata));
-            self.configs.apply_changed_value(applied, METADATA_MANAGER, Some(config), &key, wanted).await?;
-        }
-        if let Some((objects, object)) = infrastructure {
-            let kind = objects.dynamic_type();
-            let resource = TypeMeta { api_version: kind.api_version.clone(), kind: kind.kind.clone() };
-            let (key, wanted) =
-                (NamespacedName::of(object.as_ref()), configuration(&resource, &object.metadata));
-            objects.apply_changed_value(applied, METADATA_MANAGER, Some(object), &key, wanted).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns the infrastructure object of a Machine, if it exists.
-    pub(super) async fn infrastructure_of(
-        &self,
-        observed: &Observed,
-        member: &ControlPlaneMachine,
-    ) -> Result<Option<Infrastructure>> {
-        if member.cloned_from.is_none() {
-            return Ok(None);
-        }
-        let objects = self.infrastructure(&observed.control_plane).await?;
-        let namespace = NamespacedName::of(member.machine.as_ref()).namespace;
-        let name = member.machine.spec.infrastructure_ref.name.as_str();
-        let found = objects.get(&NamespacedName::new(namespace, name));
-        Ok(found.map(|object| (objects, object)))
-    }
-
-    /// Forgets what was applied to a Machine that goes, and to its objects.
-    pub(super) async fn forget_applied(&self, observed: &Observed, member: &ControlPlaneMachine) {
-        self.applied.forget(object::uid(member.machine.as_ref()));
+        kept.annotations.get_or_insert_default().insert(CERTIFICATES_EXPIRY.to_owned(), String::new());
         if let Some(config) = &member.config {
-            self.applied.forget(object::uid(config.as_ref()));
+            remove_metadata(parts, &parts.configs, config, &machine, &kept).await?;
         }
-        if let Ok(Some((_, object))) = self.infrastructure_of(observed, member).await {
-            self.applied.forget(object::uid(object.as_ref()));
+        if let Some((objects, object)) = &infrastructure {
+            remove_metadata(parts, objects, object, &machine, &kept).await?;
+        }
+        parts.applied.apply(&parts.machines, MANAGER, Some(&machine), &wanted).await?;
+        if let Some(config) = &member.config {
+            apply_metadata(parts, &parts.configs, config, observed).await?;
+        }
+        if let Some((objects, object)) = &infrastructure {
+            apply_metadata(parts, objects, object, observed).await?;
         }
     }
+    Ok(())
+}
+
+/// Removes labels and annotations from a KubeadmConfig or infrastructure object that the Machine still has, and `kept` lacks.
+async fn remove_metadata<K: Kind>(
+    parts: &MachineParts,
+    objects: &Objects<K>,
+    object: &Arc<K>,
+    machine: &Machine,
+    kept: &ObjectMeta,
+) -> Result<()> {
+    if let Some(removed) = Removed::of(&machine.metadata, object.meta(), kept) {
+        removed.remove(objects, &parts.applied, &[MANAGER, METADATA_MANAGER], object).await?;
+    }
+    Ok(())
+}
+
+/// Applies the spec's labels and annotations to a KubeadmConfig or infrastructure object.
+async fn apply_metadata<K: Kind>(
+    parts: &MachineParts,
+    objects: &Objects<K>,
+    object: &Arc<K>,
+    observed: &Observed,
+) -> Result<()> {
+    let (control_plane, kind) = (observed.control_plane.as_ref(), objects.dynamic_type());
+    let (key, current) = (NamespacedName::of(object.as_ref()), object.meta());
+    let wanted = json!({"apiVersion": K::api_version(kind), "kind": K::kind(kind), "metadata": {
+        "name": current.name, "namespace": current.namespace, "uid": current.uid,
+        "labels": desired::all_labels(control_plane, observed.cluster_name()),
+        "annotations": desired::template_metadata(control_plane).annotations,
+    }});
+    parts.applied.apply_value(objects, METADATA_MANAGER, Some(object), &key, wanted).await?;
+    Ok(())
+}
+
+/// Makes the Cluster an owner of the infrastructure template.
+pub(super) async fn own_template(parts: &MachineParts, observed: &Observed) -> Result<()> {
+    let Some(template) = parts.template(&observed.control_plane).await? else { return Ok(()) };
+    let mut wanted = template.object.as_ref().clone();
+    owners::ensure(&mut wanted, owners::reference(observed.cluster.as_ref(), &()));
+    parts.external.handle(&template).patch(&template.object, &wanted, &[]).await?;
+    Ok(())
+}
+
+/// Deletes the Machine of this name.
+pub(super) async fn delete(parts: &MachineParts, observed: &Observed, name: &str) -> Result<()> {
+    if let Some(member) = observed.member(name) {
+        parts.machines.delete(member.machine.as_ref()).await?;
+    }
+    Ok(())
+}
+
+/// Removes the pre-terminate hook of the Machine of this name.
+pub(super) async fn remove_hook(parts: &MachineParts, observed: &Observed, name: &str) -> Result<()> {
+    let Some(member) = observed.member(name) else { return Ok(()) };
+    parts.forget_applied(observed, member).await;
+    let patch = json!({"metadata": {"annotations": {CLEANUP_HOOK: null}}});
+    let key = NamespacedName::of(member.machine.as_ref());
+    Ok(unless_gone(parts.machines.merge(&key, None, patch).await)?)
 }

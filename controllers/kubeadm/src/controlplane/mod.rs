@@ -6,13 +6,17 @@ mod apply;
 pub mod authorities;
 pub mod choose;
 mod control_plane_conditions;
+mod controller;
 mod deletion;
 pub mod desired;
+mod etcd_access;
 pub mod etcd_members;
+mod events;
 mod expiry;
 mod in_place;
 mod kubeconfig;
 pub mod machine_conditions;
+mod machine_parts;
 mod machines;
 mod observe;
 pub mod observed;
@@ -37,19 +41,15 @@ use chrono::{DateTime, Utc};
 use engine::in_place::SharedUpdater;
 use engine::object::{self, Request};
 use engine::{
-    Applied, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName,
-    Objects, Outcome, Planned,
+    Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName, Objects,
+    Outcome, Planned,
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
-use parking_lot::Mutex;
 use schemas::cluster::Cluster;
 use schemas::controlplane::KubeadmControlPlane;
 
-use crate::checks::Checks;
-use crate::etcd::EtcdClients;
 use crate::names;
-use in_place::decisions::Decisions;
-use observe::ControlPlaneController;
+use controller::ControlPlaneController;
 use observed::Observed;
 use plan::Plan;
 use triggers::{
@@ -59,8 +59,6 @@ use triggers::{
 
 /// As upstream: control planes whose workload clusters are silent must not hold up the others.
 const CONCURRENCY: usize = 100;
-/// The component that events name.
-const COMPONENT: &str = "kubeadmcontrolplane-controller";
 
 /// The descriptor of the controller.
 pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
@@ -72,25 +70,8 @@ pub const CONTROLLER: Descriptor<SharedUpdater> = Descriptor {
 /// Starts the KubeadmControlPlane controller.
 fn start(manager: &Manager, updater: &SharedUpdater) {
     let controller = Controller::new(manager, CONTROLLER.name);
-    let this = ControlPlaneController {
-        manager: manager.clone(),
-        external: External::new(manager, &controller.queue(), of_template(&manager.objects())),
-        control_planes: manager.objects(),
-        machines: manager.objects(),
-        pools: manager.objects(),
-        configs: manager.objects(),
-        clusters: manager.objects(),
-        secrets: manager.objects(),
-        recorder: manager.recorder(COMPONENT),
-        etcd: EtcdClients::default(),
-        applied: Applied::default(),
-        checks: Checks::default(),
-        kubeconfigs: Mutex::default(),
-        recorded_events: Mutex::default(),
-        updater: updater.clone(),
-        decisions: Decisions::default(),
-        expiry_asked: Mutex::default(),
-    };
+    let external = External::new(manager, &controller.queue(), of_template(&manager.objects()));
+    let this = ControlPlaneController::new(manager, external, updater);
     let lookup = || {
         let clusters = this.clusters.cache().clone();
         move |cluster: &NamespacedName| -> Vec<Request> {
@@ -102,7 +83,7 @@ fn start(manager: &Manager, updater: &SharedUpdater) {
     let (of_node, of_pod, of_connection, of_addon) = (lookup(), lookup(), lookup(), Arc::new(lookup()));
     let controller = controller
         .reconciles(&this.control_planes)
-        .watches(&this.machines, move |change| {
+        .watches(&this.parts.machines, move |change| {
             let mut requests =
                 if machine_matters(change) { of_machine(&cluster_of_machine(change)) } else { Vec::new() };
             // The deleted Machine's Cluster may not exist any more, so its owner is requested, too.
@@ -118,10 +99,10 @@ fn start(manager: &Manager, updater: &SharedUpdater) {
             if gone { of_pool(&NamespacedName::new(change.name().namespace, name)) } else { Vec::new() }
         })
         .watches(&this.clusters, cluster_requests)
-        .watches(&this.secrets, move |change| {
+        .watches(&this.secrets.objects, move |change| {
             secret_cluster(change).map(|cluster| of_secret(&cluster)).unwrap_or_default()
         })
-        .reads(&this.configs)
+        .reads(&this.parts.configs)
         .concurrency(CONCURRENCY);
     let queue = controller.queue();
     manager.clusters().notify(&queue, of_connection);
@@ -159,13 +140,13 @@ impl Planned for ControlPlaneController {
 
     /// Returns whether the control plane still owns Machines. If it is deleted after its Cluster, it waits for them.
     async fn has_parts(&self, control_plane: &Arc<KubeadmControlPlane>) -> bool {
-        !self.machines.by_owner(object::uid(control_plane.as_ref())).is_empty()
+        !self.parts.machines.by_owner(object::uid(control_plane.as_ref())).is_empty()
     }
 
     async fn forget(&self, _: &Request) {
         let all = self.control_planes.all();
         let uids: BTreeSet<&str> = all.iter().map(|it| object::uid(it.as_ref())).collect();
-        self.recorded_events.lock().retain(|uid, _| uids.contains(uid.as_str()));
+        self.events.retain(&uids);
         let clusters: BTreeSet<NamespacedName> = all
             .iter()
             .filter_map(|it| self.cluster_of(it))
@@ -180,7 +161,7 @@ impl Planned for ControlPlaneController {
         cluster: Option<Arc<Cluster>>,
     ) -> engine::Result<Option<Observed>> {
         let Some(cluster) = cluster else { return Ok(None) };
-        self.read(&control_plane, &cluster).await.map(Some).map_err(crate::Error::into_engine)
+        Ok(Some(observe::observe(self, &control_plane, &cluster).await))
     }
 
     fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {

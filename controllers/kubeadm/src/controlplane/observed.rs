@@ -53,8 +53,6 @@ pub struct Observed {
     pub health: Health,
     /// State of the workload cluster; `None` while it is not connected, or could not be read.
     pub workload: Option<View>,
-    /// Why the workload cluster could not be read.
-    pub error: Option<String>,
     /// Whether updates in place are on.
     pub updates_in_place: bool,
     /// Whether Machines can be updated in place, by name, as far as it was asked for this generation of the control plane.
@@ -147,6 +145,11 @@ impl Observed {
     pub fn cluster_configuration(&self) -> ClusterConfiguration {
         let spec = self.control_plane.spec.kubeadm_config_spec.as_ref();
         spec.and_then(|spec| spec.cluster_configuration.clone()).unwrap_or_default()
+    }
+
+    /// Returns the name of the Cluster.
+    pub fn cluster_name(&self) -> &str {
+        self.cluster.metadata.name.as_deref().unwrap_or_default()
     }
 
     /// Returns the Machine of this name.

@@ -88,7 +88,7 @@ pub fn write(control_plane: &mut KubeadmControlPlane, inputs: &Inputs<'_>) {
 
 fn counters(control_plane: &mut KubeadmControlPlane, observed: &Observed, machines: &[Arc<Machine>]) {
     let count = |type_: &str| Some(aggregates::count_true(machines, type_));
-    let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+    let cluster = observed.cluster_name();
     let last_remediation = last_remediation(control_plane, machines);
     let status = control_plane.status.get_or_insert_default();
     status.selector = Some(format!("{}={cluster},{}", shared::CLUSTER_NAME, shared::CONTROL_PLANE));
@@ -130,10 +130,8 @@ fn certificates(observed: &Observed, now: DateTime<Utc>) -> Option<Condition> {
         return Some(conditions::new(type_, conditions::TRUE, "Available", expiring));
     }
     let missing = authorities::missing_certificates(observed);
-    let names: Vec<String> = missing
-        .iter()
-        .map(|purpose| purpose.secret_name(observed.cluster.metadata.name.as_deref().unwrap_or_default()))
-        .collect();
+    let names: Vec<String> =
+        missing.iter().map(|purpose| purpose.secret_name(observed.cluster_name())).collect();
     if missing.is_empty() {
         return Some(is_false(type_, "NotAvailable", authorities::trouble(observed).join("\n")));
     }

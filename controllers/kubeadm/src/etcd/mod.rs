@@ -58,8 +58,8 @@ pub(crate) struct Credentials {
 }
 
 /// The open connections to etcd, at most one per cluster.
-#[derive(Default)]
 pub(crate) struct EtcdClients {
+    manager: Manager,
     open: Mutex<BTreeMap<NamespacedName, Open>>,
 }
 
@@ -73,15 +73,14 @@ struct Open {
 }
 
 impl EtcdClients {
+    /// Certificates are issued at the time of `manager`.
+    pub fn new(manager: &Manager) -> Self {
+        Self { manager: manager.clone(), open: Mutex::default() }
+    }
+
     /// Returns the open connection, or else connects to the first reachable Pod of `pods` (names of etcd's
     /// Pods).
-    async fn any(
-        &self,
-        manager: &Manager,
-        workload: &Workload,
-        credentials: &Credentials,
-        pods: &[String],
-    ) -> Result<Open> {
+    async fn any(&self, workload: &Workload, credentials: &Credentials, pods: &[String]) -> Result<Open> {
         let open = self.open.lock().get(workload.cluster()).cloned();
         let usable = |open: &Open| {
             !open.client.is_closed()
@@ -91,7 +90,7 @@ impl EtcdClients {
         if let Some(open) = open.filter(usable) {
             return Ok(open);
         }
-        let tls = Arc::new(client_tls(manager, credentials)?);
+        let tls = Arc::new(client_tls(&self.manager, credentials)?);
         let mut last = Error::Etcd("no member is running".to_owned());
         for pod in pods {
             match EtcdClient::connect(workload.dedicated_client(), pod, tls.clone()).await {
@@ -113,7 +112,6 @@ impl EtcdClients {
     /// Reads members, alarms and leader from any member that answers.
     pub async fn read(
         &self,
-        manager: &Manager,
         workload: &Workload,
         credentials: &Credentials,
         pods: &[String],
@@ -121,7 +119,7 @@ impl EtcdClients {
         // A member that was removed in the meantime refuses calls, so the next one is asked.
         let mut left: Vec<String> = pods.to_vec();
         loop {
-            let open = self.any(manager, workload, credentials, &left).await?;
+            let open = self.any(workload, credentials, &left).await?;
             match read(&open.client).await {
                 Ok(etcd) => return Ok(etcd),
                 Err(error) => {
@@ -138,12 +136,11 @@ impl EtcdClients {
     /// Asks each member for its status; returns the IDs of those that do not answer or see no leader.
     pub async fn silent(
         &self,
-        manager: &Manager,
         workload: &Workload,
         credentials: &Credentials,
         members: &[Member],
     ) -> Result<BTreeSet<u64>> {
-        let tls = Arc::new(client_tls(manager, credentials)?);
+        let tls = Arc::new(client_tls(&self.manager, credentials)?);
         let asked = members.iter().map(|member| {
             let (tls, pod) = (tls.clone(), pod_name(&member.name));
             async move {
@@ -160,13 +157,12 @@ impl EtcdClients {
     /// Removes a member by a call to any of `pods`.
     pub async fn remove(
         &self,
-        manager: &Manager,
         workload: &Workload,
         credentials: &Credentials,
         pods: &[String],
         id: u64,
     ) -> Result<()> {
-        let open = self.any(manager, workload, credentials, pods).await?;
+        let open = self.any(workload, credentials, pods).await?;
         let result = open.client.remove(id).await;
         if result.is_err() {
             self.forget(workload.cluster());
@@ -177,13 +173,12 @@ impl EtcdClients {
     /// Asks the leader, in Pod `pod`, to move leadership to `target`.
     pub async fn move_leader(
         &self,
-        manager: &Manager,
         workload: &Workload,
         credentials: &Credentials,
         pod: &str,
         target: u64,
     ) -> Result<()> {
-        let tls = Arc::new(client_tls(manager, credentials)?);
+        let tls = Arc::new(client_tls(&self.manager, credentials)?);
         let client = EtcdClient::connect(workload.dedicated_client(), pod, tls).await?;
         client.move_leader(target).await
     }

@@ -1,15 +1,16 @@
 //! Calls of runtime extensions at the steps of a Cluster's life, and the hooks that are still to be called.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use engine::object::annotation;
-use engine::{NamespacedName, Result};
+use engine::{Manager, NamespacedName, Objects, Result};
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
 use super::blocked::Blocked;
-use super::observe::TopologyController;
-use crate::extensions::Hook;
+use super::memory::Memory;
+use crate::extensions::{Extensions, Hook};
 use crate::names::{CONVERSION_DATA, LAST_APPLIED, PENDING_HOOKS};
 
 /// Annotation on Clusters that are being deleted: the hook before it has nothing against it.
@@ -51,21 +52,43 @@ pub fn request(hook: Hook, cluster: &Cluster, fields: Value) -> Value {
     request
 }
 
-impl TopologyController {
+/// Calls the extensions of hooks, and records at the Clusters which hooks are still to be called.
+pub(super) struct HookCalls {
+    manager: Manager,
+    clusters: Objects<Cluster>,
+    extensions: Arc<dyn Extensions>,
+    memory: Arc<Memory>,
+}
+
+impl HookCalls {
+    /// Calls `extensions`, unless `memory` says that they are to be called later.
+    pub fn new(manager: &Manager, extensions: &Arc<dyn Extensions>, memory: &Arc<Memory>) -> Self {
+        Self {
+            manager: manager.clone(),
+            clusters: manager.objects(),
+            extensions: extensions.clone(),
+            memory: memory.clone(),
+        }
+    }
+
+    /// Returns whether extensions are called (feature gate `RuntimeSDK`).
+    pub fn is_on(&self) -> bool {
+        self.manager.features().runtime_sdk
+    }
+
+    /// Returns the Cluster with the hooks that are still to be called by now.
+    pub fn latest(&self, name: &NamespacedName) -> Option<Arc<Cluster>> {
+        self.clusters.get(name)
+    }
+
     /// Calls the extensions of `hook`, unless an earlier answer said to wait and the time has not come. Returns what holds up the Cluster;
     /// `None` if nothing does, also if there are no extensions.
     ///
     /// # Errors
     /// An extension failed.
-    pub(super) async fn call_hook(
-        &self,
-        cluster: &Cluster,
-        hook: Hook,
-        fields: Value,
-    ) -> Result<Option<Blocked>> {
+    pub async fn call(&self, cluster: &Cluster, hook: Hook, fields: Value) -> Result<Option<Blocked>> {
         let name = NamespacedName::of(cluster);
-        if !self.manager.features().runtime_sdk || !self.extensions.has_handler(hook, &name.namespace).await?
-        {
+        if !self.is_on() || !self.extensions.has_handler(hook, &name.namespace).await? {
             return Ok(None);
         }
         let (memory, now) = (self.memory.of(cluster), self.manager.clock().now());
@@ -88,12 +111,7 @@ impl TopologyController {
     ///
     /// # Errors
     /// The Cluster cannot be written.
-    pub(super) async fn mark_hooks(
-        &self,
-        name: &NamespacedName,
-        add: &[&str],
-        remove: &[&str],
-    ) -> Result<()> {
+    pub async fn mark(&self, name: &NamespacedName, add: &[&str], remove: &[&str]) -> Result<()> {
         let Some(cluster) = self.clusters.get(name) else { return Ok(()) };
         let mut hooks = pending(&cluster);
         let before = hooks.clone();

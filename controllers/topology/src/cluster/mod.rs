@@ -11,7 +11,9 @@ mod hooks;
 mod lifecycle;
 mod memory;
 mod observe;
+mod patching;
 pub mod plan;
+mod planner;
 mod run;
 pub mod status;
 mod watches;
@@ -24,11 +26,8 @@ pub use blocked::Blocked;
 pub use observe::Observed;
 pub use watches::matters;
 
-use tokio::sync::Semaphore;
-
 use crate::extensions::Context;
-use memory::Memory;
-use observe::TopologyController;
+use run::TopologyController;
 
 const CONCURRENCY: usize = 10;
 
@@ -44,7 +43,6 @@ fn start(manager: &Manager, context: &Context) {
     watches::index(&clusters, &classes);
     let (deployments, pools) = (manager.objects::<MachineDeployment>(), manager.objects::<MachinePool>());
     let (machines, checks) = (manager.objects::<Machine>(), manager.objects::<MachineHealthCheck>());
-    let secrets = manager.objects::<Secret>();
     let of_class = clusters.clone();
     let controller = Controller::new(manager, CONTROLLER.name)
         .concurrency(CONCURRENCY)
@@ -54,30 +52,14 @@ fn start(manager: &Manager, context: &Context) {
         .watches(&pools, watches::of_topology)
         .watches(&machines, watches::of_machine)
         .watches(&checks, watches::of_health_check)
-        .reads(&secrets);
+        .reads(&manager.objects::<Secret>());
     let queue = controller.queue();
     manager.clusters().notify(&queue, |cluster| vec![cluster.clone()]);
-    let with_pools = pools.clone();
     manager
         .clusters()
-        .watch::<Node>(&queue, move |cluster, change| watches::of_node(cluster, change, &with_pools));
-    let (of_template, referring) = (clusters.clone(), classes.clone());
+        .watch::<Node>(&queue, move |cluster, change| watches::of_node(cluster, change, &pools));
     let external = External::new(manager, &queue, move |resource, change| {
-        watches::of_external(resource, change, &of_template, &referring)
+        watches::of_external(resource, change, &clusters, &classes)
     });
-    controller.start(TopologyController {
-        manager: manager.clone(),
-        clusters,
-        classes,
-        deployments,
-        pools,
-        machines,
-        checks,
-        secrets,
-        external,
-        extensions: context.extensions.clone(),
-        memory: Memory::default(),
-        large: Semaphore::new(1),
-        recorder: manager.recorder("topology/cluster-controller"),
-    });
+    controller.start(TopologyController::new(manager, context, external));
 }

@@ -1,6 +1,8 @@
 //! The rules of a Cluster with a topology: which versions its parts get now, and which objects it wants.
 
-use schemas::cluster::Cluster;
+use engine::NamespacedName;
+use schemas::HasConditions;
+use schemas::cluster::{Cluster, ClusterClass};
 
 use super::observe::Observed;
 use crate::Patching;
@@ -92,4 +94,24 @@ pub fn control_plane_kind(observed: &Observed) -> &str {
     let template = &observed.blueprint.control_plane.object;
     let kind = template["kind"].as_str().unwrap_or_default();
     kind.strip_suffix("Template").unwrap_or(kind)
+}
+
+/// Returns what a ClusterClass lacks before Clusters can be made from it; `None` if it is reconciled.
+pub fn not_reconciled(class: &ClusterClass) -> Option<String> {
+    let name = NamespacedName::of(class);
+    let status = class.status.as_ref();
+    let observed = status.and_then(|status| status.observed_generation).unwrap_or_default();
+    let generation = class.metadata.generation.unwrap_or_default();
+    let not_ready = match class.condition("VariablesReady") {
+        None => Some("VariablesReady is not reported yet".to_owned()),
+        Some(ready) if ready.status == "False" => Some(format!("VariablesReady is False: {}", ready.message)),
+        Some(_) if observed != generation => {
+            // A class with a template that cannot be used never gets there.
+            let versions = class.condition("RefVersionsUpToDate").filter(|found| found.status == "Unknown");
+            let why = versions.map(|found| format!(": {}", found.message)).unwrap_or_default();
+            Some(format!("status.observedGeneration must be {generation}, but is {observed}{why}"))
+        }
+        Some(_) => None,
+    };
+    not_ready.map(|problem| format!("ClusterClass {name} is not reconciled: {problem}"))
 }

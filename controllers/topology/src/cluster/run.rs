@@ -4,22 +4,41 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::object::{annotation, is_deleting};
-use engine::{Action, Error, NamespacedName, Reconciler, Request, Result, aside, paused, unless_gone};
-use schemas::HasConditions;
-use schemas::cluster::{Cluster, ClusterClass, ClusterClassPatch};
+use engine::{
+    Action, Error, External, Manager, NamespacedName, Objects, Reconciler, Request, Result, paused,
+    unless_gone,
+};
+use schemas::cluster::{Cluster, ClusterClass};
 use schemas::deletion_grace;
-use serde_json::{Value, json};
+use serde_json::json;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::apply::{self, Handles};
 use super::blocked::{Blocked, retry_after};
-use super::hooks::{self, OK_TO_DELETE};
-use super::lifecycle;
-use super::observe::{Observed, TopologyController};
-use super::plan::{self, Decision};
+use super::hooks::{self, HookCalls, OK_TO_DELETE};
+use super::memory::{Memory, OfCluster};
+use super::observe::{self, Observed, Sources};
 use super::status::{self, Report, TOPOLOGY_RECONCILED};
 use super::watches::class_of;
-use crate::extensions::Hook;
-use crate::versions::{Facts, Hooks, UpgradePlan};
-use crate::{Desired, PatchError, Step};
+use super::{lifecycle, patching, plan, planner};
+use crate::Blueprint;
+use crate::extensions::{Context, Extensions, Hook};
+use crate::limits::LARGE_TEMPLATES_BYTES;
+use crate::versions::{Facts, UpgradePlan};
+
+/// The controller of Clusters with a topology.
+pub(super) struct TopologyController {
+    manager: Manager,
+    clusters: Objects<Cluster>,
+    classes: Objects<ClusterClass>,
+    sources: Sources,
+    handles: Handles,
+    calls: HookCalls,
+    extensions: Arc<dyn Extensions>,
+    memory: Arc<Memory>,
+    /// For Clusters whose templates need much memory: one at a time.
+    large: Semaphore,
+}
 
 /// What a reconcile has found out, also if it fails afterwards.
 #[derive(Default)]
@@ -62,6 +81,22 @@ impl Reconciler for TopologyController {
 }
 
 impl TopologyController {
+    /// Creates the controller, which gets the changes of provider objects by `external`.
+    pub fn new(manager: &Manager, context: &Context, external: External) -> Self {
+        let (external, memory) = (Arc::new(external), Arc::<Memory>::default());
+        Self {
+            manager: manager.clone(),
+            clusters: manager.objects(),
+            classes: manager.objects(),
+            sources: Sources::new(manager, &external),
+            handles: Handles::new(manager, &external),
+            calls: HookCalls::new(manager, &context.extensions, &memory),
+            extensions: context.extensions.clone(),
+            memory,
+            large: Semaphore::new(1),
+        }
+    }
+
     async fn write_status(
         &self,
         name: &NamespacedName,
@@ -88,20 +123,21 @@ impl TopologyController {
             return self.prepare_deletion(cluster, progress).await;
         }
         let class = self.class(cluster)?;
-        if let Some(missing) = not_reconciled(&class) {
+        if let Some(missing) = plan::not_reconciled(&class) {
             return Ok(Report::ClassNotReconciled(missing));
         }
-        let blueprint = self.blueprint(class).await?;
+        let blueprint = observe::blueprint(&self.sources.provided, class).await?;
         let _seat = self.seat(cluster, &blueprint).await;
-        let observed = self.read(cluster, blueprint).await?;
+        let memory = self.memory.of(cluster);
+        let observed = observe::observe(&self.sources, cluster, blueprint, &memory).await?;
         if plan::is_new(cluster)
-            && let Some(blocked) = self.call_hook(cluster, Hook::BeforeClusterCreate, json!({})).await?
+            && let Some(blocked) = self.calls.call(cluster, Hook::BeforeClusterCreate, json!({})).await?
         {
             let blocked = vec![blocked];
             progress.wait_for(&blocked);
             return Ok(Report::Creating(blocked));
         }
-        self.reconcile_objects(&observed, progress).await
+        self.reconcile_objects(&observed, &memory, progress).await
     }
 
     fn class(&self, cluster: &Cluster) -> Result<Arc<ClusterClass>> {
@@ -111,12 +147,20 @@ impl TopologyController {
         self.classes.get(&name).ok_or_else(missing)
     }
 
+    /// Waits until the objects of the Cluster may be read and made. They are, while the result is kept.
+    async fn seat(&self, cluster: &Cluster, blueprint: &Blueprint) -> Option<SemaphorePermit<'_>> {
+        if blueprint.copied_bytes(cluster) < LARGE_TEMPLATES_BYTES {
+            return None;
+        }
+        self.large.acquire().await.ok()
+    }
+
     /// Lets the Cluster be deleted once the extensions have nothing against it. Its own controller does the rest.
     async fn prepare_deletion(&self, cluster: &Arc<Cluster>, progress: &mut Progress) -> Result<Report> {
-        if !self.manager.features().runtime_sdk || annotation(cluster.as_ref(), OK_TO_DELETE).is_some() {
+        if !self.calls.is_on() || annotation(cluster.as_ref(), OK_TO_DELETE).is_some() {
             return Ok(Report::Deleting(Vec::new()));
         }
-        let blocked = self.call_hook(cluster, Hook::BeforeClusterDelete, json!({})).await?;
+        let blocked = self.calls.call(cluster, Hook::BeforeClusterDelete, json!({})).await?;
         let blocked: Vec<Blocked> = blocked.into_iter().collect();
         progress.wait_for(&blocked);
         if blocked.is_empty() {
@@ -132,135 +176,36 @@ impl TopologyController {
     }
 
     /// Decides about versions, and brings all objects to what the class and the Cluster want.
-    async fn reconcile_objects(&self, observed: &Observed, progress: &mut Progress) -> Result<Report> {
+    async fn reconcile_objects(
+        &self,
+        observed: &Observed,
+        memory: &OfCluster,
+        progress: &mut Progress,
+    ) -> Result<Report> {
+        let (extensions, calls) = (self.extensions.as_ref(), &self.calls);
         let cluster = &observed.current.cluster;
         let name = NamespacedName::of(cluster.as_ref());
         let facts = Facts::of(&observed.current).map_err(Error::Failed)?;
-        let answer = self.ask_planner(observed, &facts).await?;
+        let now = self.manager.clock().now();
+        let answer = planner::ask(extensions, observed, &facts, memory, now).await?;
         let upgrade = plan::upgrade_plan(observed, &facts, answer.as_ref()).map_err(Error::Failed)?;
         progress.plan = Some(upgrade.clone());
         let mut hooks = plan::hooks_of(observed);
-        let decision = self.decide(observed, &facts, &upgrade, &mut hooks).await?;
+        let decision = lifecycle::decide(calls, observed, &facts, &upgrade, &mut hooks).await?;
         let mut blocked: Vec<Blocked> =
             decision.versions.control_plane.blocked.iter().map(lifecycle::blocked_of).collect();
-        let desired = self.desired(observed, &decision).await?;
-        self.call_after_initialization(cluster).await?;
-        blocked.extend(self.call_after_upgrade(observed, &decision, &hooks).await?);
+        let desired = patching::desired(extensions, self.manager.random(), observed, &decision).await?;
+        lifecycle::after_initialization(calls, cluster).await?;
+        blocked.extend(lifecycle::after_upgrade(calls, observed, &decision, &hooks).await?);
         progress.wait_for(&blocked);
         // Hooks that come after a step are pending before the step is taken, but not before it is known that it can be taken: if an extension
         // fails, the control plane keeps its version, and there is nothing that a hook could come after.
-        self.mark_hooks(&name, &names(&decision.versions.control_plane.pending), &[]).await?;
-        self.execute(observed, &decision, desired).await?;
-        let latest = self.clusters.get(&name);
-        let is_hook_pending = latest.is_some_and(|cluster| {
+        calls.mark(&name, &lifecycle::names(&decision.versions.control_plane.pending), &[]).await?;
+        apply::apply(&self.handles, observed, &decision, desired, memory).await?;
+        let is_hook_pending = calls.latest(&name).is_some_and(|cluster| {
             observed.calls_hooks && hooks::is_pending(&cluster, Hook::AfterClusterUpgrade)
         });
         let control_plane = plan::control_plane_kind(observed).to_owned();
         Ok(Report::Reconciled { decision: Box::new(decision), blocked, control_plane, is_hook_pending })
     }
-
-    /// Chooses the versions. A hook that must be called first is called, and the choice is made again with its answer.
-    async fn decide(
-        &self,
-        observed: &Observed,
-        facts: &Facts,
-        upgrade: &UpgradePlan,
-        hooks: &mut Hooks,
-    ) -> Result<Decision> {
-        let name = NamespacedName::of(observed.current.cluster.as_ref());
-        loop {
-            let (decision, question) = plan::decide(facts, upgrade, hooks).map_err(Error::Failed)?;
-            let chosen = &decision.versions.control_plane;
-            // What was answered is recorded before the next hook is called: if that one fails, those before it are not called again.
-            let begun = if question.is_some() { names(&chosen.pending) } else { Vec::new() };
-            self.mark_hooks(&name, &begun, &names(&chosen.done)).await?;
-            let Some(question) = question else { return Ok(decision) };
-            if hooks.answers.contains_key(&question.hook) {
-                let hook = question.hook;
-                return Err(Error::failed(format!(
-                    "the hook {hook} was asked for twice: this is a fault of this program"
-                )));
-            }
-            let answer = self.ask(observed, upgrade, &question).await?;
-            hooks.answers.insert(question.hook, answer);
-        }
-    }
-
-    /// Makes the wanted objects, with all patches of the class.
-    async fn desired(&self, observed: &Observed, decision: &Decision) -> Result<Desired> {
-        let random = self.manager.random().clone();
-        let patching = aside(|| plan::patching(observed, decision, &mut || random.name_suffix()));
-        let mut patching = patching.map_err(Error::Failed)?;
-        let failed = |error: PatchError| Error::failed(error.to_string());
-        // Extensions select the namespaces of Clusters, and a class may be in another one.
-        let namespace = observed.current.cluster.metadata.namespace.as_deref().unwrap_or_default();
-        loop {
-            match aside(|| patching.next()).map_err(failed)? {
-                Step::Done => break,
-                Step::Generate { patch, request } => {
-                    let (hook, request) = (Hook::GeneratePatches, json!(request));
-                    let answer = self.call_for_patch(observed, patch, hook, namespace, request).await?;
-                    let answer = serde_json::from_value(answer).map_err(|error| {
-                        Error::json(format!("what the extension of patch {} answered", patch.name), error)
-                    })?;
-                    aside(|| patching.answer(answer)).map_err(failed)?;
-                }
-                Step::Validate { patch, request } => {
-                    let (hook, request) = (Hook::ValidateTopology, json!(request));
-                    self.call_for_patch(observed, patch, hook, namespace, request).await?;
-                }
-            }
-        }
-        aside(|| patching.finish()).map_err(failed)
-    }
-
-    /// Calls the extension of a patch.
-    async fn call_for_patch(
-        &self,
-        observed: &Observed,
-        patch: &ClusterClassPatch,
-        hook: Hook,
-        namespace: &str,
-        request: Value,
-    ) -> Result<Value> {
-        let external = patch.external.as_ref();
-        let name = external.and_then(|external| match hook {
-            Hook::ValidateTopology => external.validate_topology_extension.as_deref(),
-            _ => external.generate_patches_extension.as_deref(),
-        });
-        let name = name.unwrap_or_default();
-        if !observed.calls_hooks {
-            return Err(Error::failed(format!(
-                "the patch {} of the ClusterClass needs the extension {name}, but the feature gate RuntimeSDK is off",
-                patch.name
-            )));
-        }
-        let settings = external.map(|external| external.settings.clone()).unwrap_or_default();
-        let answer = self.extensions.call(hook, name, namespace, &settings, request).await;
-        answer.map_err(|error| Error::failed(format!("patch {} of the ClusterClass: {error}", patch.name)))
-    }
-}
-
-fn names(hooks: &[crate::versions::Hook]) -> Vec<&'static str> {
-    hooks.iter().map(|hook| hook.name()).collect()
-}
-
-/// Returns what a ClusterClass lacks before Clusters can be made from it; `None` if it is reconciled.
-fn not_reconciled(class: &ClusterClass) -> Option<String> {
-    let name = NamespacedName::of(class);
-    let status = class.status.as_ref();
-    let observed = status.and_then(|status| status.observed_generation).unwrap_or_default();
-    let generation = class.metadata.generation.unwrap_or_default();
-    let not_ready = match class.condition("VariablesReady") {
-        None => Some("VariablesReady is not reported yet".to_owned()),
-        Some(ready) if ready.status == "False" => Some(format!("VariablesReady is False: {}", ready.message)),
-        Some(_) if observed != generation => {
-            // A class with a template that cannot be used never gets there.
-            let versions = class.condition("RefVersionsUpToDate").filter(|found| found.status == "Unknown");
-            let why = versions.map(|found| format!(": {}", found.message)).unwrap_or_default();
-            Some(format!("status.observedGeneration must be {generation}, but is {observed}{why}"))
-        }
-        Some(_) => None,
-    };
-    not_ready.map(|problem| format!("ClusterClass {name} is not reconciled: {problem}"))
 }

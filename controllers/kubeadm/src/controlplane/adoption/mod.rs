@@ -7,6 +7,8 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use schemas::version::Version;
 
+pub(super) use apply::adopt;
+
 use crate::controlplane::observed::Observed;
 use crate::controlplane::situation::{Decision, Event};
 use crate::controlplane::step::Step;

@@ -1,6 +1,6 @@
 //! Updates of Machines in place, instead of their replacement: when one is tried, and which ones are under way. Pure functions.
 
-pub(super) mod decisions;
+mod decisions;
 mod update;
 
 use engine::in_place::{self, Decision};
@@ -12,6 +12,8 @@ use crate::controlplane::outdated;
 use crate::controlplane::preflight::{self, Preflight};
 use crate::controlplane::situation::Situation;
 use crate::controlplane::step::Step;
+
+pub(super) use update::{Updates, start};
 
 /// What comes before a Machine is deleted.
 pub(crate) enum Attempt {

@@ -3,49 +3,49 @@
 use engine::Result;
 use serde_json::Value;
 
-use super::super::observe::{Observed, TopologyController};
+use super::super::observe::Observed;
 use super::super::plan::Decision;
-use super::templates::Fate;
+use super::health_check;
+use super::templates::{self, Fate};
+use super::writer::Writer;
 use crate::Desired;
 use crate::desired::Contract;
 
-impl TopologyController {
-    /// Applies the control plane. While it waits for its next version, nothing but the health check changes: otherwise its machines would be
-    /// replaced twice.
-    ///
-    /// # Errors
-    /// A step that failed. A template that was created for nothing is deleted.
-    pub(super) async fn apply_control_plane(
-        &self,
-        observed: &Observed,
-        decision: &Decision,
-        desired: &mut Desired,
-    ) -> Result<()> {
-        let (cluster, current) = (&observed.current.cluster, observed.current.control_plane.as_ref());
-        let check = current.and_then(|current| current.health_check.as_ref());
-        self.apply_health_check(cluster, check, desired.control_plane_health_check.as_ref()).await?;
-        if decision.versions.control_plane.is_pending {
-            return Ok(());
-        }
-        let old = current.and_then(|current| current.machines_template.as_ref());
-        let mut fate = Fate::Kept;
-        if let Some(template) = &mut desired.control_plane_machines_template {
-            let prefix = format!("{}-", cluster.metadata.name.as_deref().unwrap_or_default());
-            fate = self.apply_template(cluster, old, template, &prefix, false).await?;
-            set_template(&mut desired.control_plane, observed.contract, &template["metadata"]["name"]);
-        }
-        let object = current.map(|current| &current.object);
-        let applied = self.apply_object(cluster, object, &desired.control_plane).await;
-        if let (Err(_), Some(template)) = (&applied, &desired.control_plane_machines_template)
-            && fate != Fate::Kept
-        {
-            self.clean_up(cluster, &[template]).await;
-        }
-        applied?;
-        match old {
-            Some(old) if fate == Fate::Rotated => self.delete(cluster, old).await,
-            _ => Ok(()),
-        }
+/// Applies the control plane. While it waits for its next version, nothing but the health check changes: otherwise its machines would be
+/// replaced twice.
+///
+/// # Errors
+/// A step that failed. A template that was created for nothing is deleted.
+pub async fn apply(
+    writer: &Writer<'_>,
+    observed: &Observed,
+    decision: &Decision,
+    desired: &mut Desired,
+) -> Result<()> {
+    let current = observed.current.control_plane.as_ref();
+    let check = current.and_then(|current| current.health_check.as_ref());
+    health_check::apply(writer, check, desired.control_plane_health_check.as_ref()).await?;
+    if decision.versions.control_plane.is_pending {
+        return Ok(());
+    }
+    let old = current.and_then(|current| current.machines_template.as_ref());
+    let mut fate = Fate::Kept;
+    if let Some(template) = &mut desired.control_plane_machines_template {
+        let prefix = format!("{}-", writer.cluster.metadata.name.as_deref().unwrap_or_default());
+        fate = templates::apply(writer, old, template, &prefix, false).await?;
+        set_template(&mut desired.control_plane, observed.contract, &template["metadata"]["name"]);
+    }
+    let object = current.map(|current| &current.object);
+    let applied = writer.apply_object(object, &desired.control_plane).await;
+    if let (Err(_), Some(template)) = (&applied, &desired.control_plane_machines_template)
+        && fate != Fate::Kept
+    {
+        writer.clean_up(&[template]).await;
+    }
+    applied?;
+    match old {
+        Some(old) if fate == Fate::Rotated => writer.delete(old).await,
+        _ => Ok(()),
     }
 }
 

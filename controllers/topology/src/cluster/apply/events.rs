@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::objects::key_of;
+use crate::object::key;
 
 /// Returns namespace and name of an object in quotes.
 pub fn quoted(object: &Value) -> String {
-    format!("\"{}\"", key_of(object))
+    format!("\"{}\"", key(object))
 }
 
 /// Returns the end of a message about an object whose version changes; empty if it does not.

@@ -4,48 +4,52 @@
 mod cluster;
 mod control_plane;
 mod events;
+mod handles;
+mod health_check;
 mod machine_deployments;
 mod machine_pools;
-mod objects;
 mod shim;
 mod templates;
+mod writer;
 
 use engine::{Error, Result};
 use serde_json::Value;
 
-use super::observe::{Observed, TopologyController};
+use super::memory::OfCluster;
+use super::observe::Observed;
 use super::plan::Decision;
 use crate::Desired;
-use objects::Change;
+use writer::{Change, Writer};
 
-impl TopologyController {
-    /// Applies the objects of the topology: infrastructure, control plane, the references of the Cluster to them, and then the workers.
-    ///
-    /// # Errors
-    /// The first step that failed. Those before it stay, and the next reconcile goes on from there.
-    pub(super) async fn execute(
-        &self,
-        observed: &Observed,
-        decision: &Decision,
-        mut desired: Desired,
-    ) -> Result<()> {
-        let current = &observed.current;
-        let shim = self.prepare_shim(current, &mut desired).await?;
-        let infrastructure = self
-            .apply_object(&current.cluster, current.infrastructure.as_ref(), &desired.infrastructure)
-            .await?;
-        let control_plane = self.apply_control_plane(observed, decision, &mut desired).await;
-        if control_plane.is_err() && infrastructure != Change::Created {
-            return control_plane;
-        }
-        if control_plane.is_err() && current.control_plane.is_none() {
-            // The infrastructure exists, so the Cluster refers to it. The control plane is still to come.
-            desired.cluster["spec"]["controlPlaneRef"] = Value::Null;
-        }
-        let cluster = self.apply_cluster(&desired.cluster).await;
-        Error::aggregate(control_plane.err().into_iter().chain(cluster.err()).collect())?;
-        self.remove_shim(&current.cluster, shim).await?;
-        self.apply_machine_deployments(observed, decision, &mut desired.machine_deployments).await?;
-        self.apply_machine_pools(observed, decision, &desired.machine_pools).await
+pub(super) use handles::Handles;
+
+/// Applies the objects of the topology: infrastructure, control plane, the references of the Cluster to them, and then the workers.
+///
+/// # Errors
+/// The first step that failed. Those before it stay, and the next reconcile goes on from there.
+pub(super) async fn apply(
+    handles: &Handles,
+    observed: &Observed,
+    decision: &Decision,
+    mut desired: Desired,
+    memory: &OfCluster,
+) -> Result<()> {
+    let current = &observed.current;
+    let writer = &Writer { handles, cluster: &current.cluster, applied: &memory.applied };
+    let shim = shim::prepare(writer, current, &mut desired).await?;
+    let infrastructure =
+        writer.apply_object(current.infrastructure.as_ref(), &desired.infrastructure).await?;
+    let control_plane = control_plane::apply(writer, observed, decision, &mut desired).await;
+    if control_plane.is_err() && infrastructure != Change::Created {
+        return control_plane;
     }
+    if control_plane.is_err() && current.control_plane.is_none() {
+        // The infrastructure exists, so the Cluster refers to it. The control plane is still to come.
+        desired.cluster["spec"]["controlPlaneRef"] = Value::Null;
+    }
+    let cluster = cluster::apply(writer, &desired.cluster).await;
+    Error::aggregate(control_plane.err().into_iter().chain(cluster.err()).collect())?;
+    shim::remove(writer, shim).await?;
+    machine_deployments::apply(writer, observed, decision, &mut desired.machine_deployments).await?;
+    machine_pools::apply(writer, observed, decision, &desired.machine_pools).await
 }

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::Cluster;
 use serde_json::{Value, json};
 
-use super::super::observe::TopologyController;
+use super::writer::Writer;
 use crate::{Current, Desired};
 
 /// What the shim is for in a reconcile.
@@ -66,46 +66,45 @@ fn keep(current: Option<&Value>, desired: &mut Value, name: &str) {
     }
 }
 
-impl TopologyController {
-    /// Makes the shim the owner of what is created now, and returns what it is for.
-    ///
-    /// # Errors
-    /// The shim cannot be created.
-    pub(super) async fn prepare_shim(&self, current: &Current, desired: &mut Desired) -> Result<Shim> {
-        let cluster = &current.cluster;
-        let state = state(current);
-        match state {
-            Shim::Needed => {
-                let (shim, _) = self.secrets.create_if_absent(&secret(cluster)).await?;
-                let owner = json!([owners::reference(shim.as_ref(), &())]);
-                desired.infrastructure["metadata"]["ownerReferences"] = owner.clone();
-                desired.control_plane["metadata"]["ownerReferences"] = owner;
-            }
-            Shim::Kept => {
-                let name = name(cluster);
-                keep(current.infrastructure.as_ref(), &mut desired.infrastructure, &name);
-                let object = current.control_plane.as_ref().map(|current| &current.object);
-                keep(object, &mut desired.control_plane, &name);
-            }
-            Shim::Done => {}
+/// Makes the shim the owner of what is created now, and returns what it is for.
+///
+/// # Errors
+/// The shim cannot be created.
+pub async fn prepare(writer: &Writer<'_>, current: &Current, desired: &mut Desired) -> Result<Shim> {
+    let cluster = &current.cluster;
+    let state = state(current);
+    match state {
+        Shim::Needed => {
+            let (shim, _) = writer.handles.secrets.create_if_absent(&secret(cluster)).await?;
+            let owner = json!([owners::reference(shim.as_ref(), &())]);
+            desired.infrastructure["metadata"]["ownerReferences"] = owner.clone();
+            desired.control_plane["metadata"]["ownerReferences"] = owner;
         }
-        Ok(state)
+        Shim::Kept => {
+            let name = name(cluster);
+            keep(current.infrastructure.as_ref(), &mut desired.infrastructure, &name);
+            let object = current.control_plane.as_ref().map(|current| &current.object);
+            keep(object, &mut desired.control_plane, &name);
+        }
+        Shim::Done => {}
     }
+    Ok(state)
+}
 
-    /// Deletes the shim once the Cluster owns everything, and nothing refers to the shim any more.
-    ///
-    /// # Errors
-    /// The shim cannot be deleted.
-    pub(super) async fn remove_shim(&self, cluster: &Cluster, state: Shim) -> Result<()> {
-        if state != Shim::Done {
-            return Ok(());
-        }
-        let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
-        let key = engine::NamespacedName::new(namespace, name(cluster));
-        let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
-        match self.secrets.get(&key).filter(|shim| owners::is_owned_by(shim.as_ref(), uid)) {
-            Some(shim) => self.secrets.delete(shim.as_ref()).await,
-            None => Ok(()),
-        }
+/// Deletes the shim once the Cluster owns everything, and nothing refers to the shim any more.
+///
+/// # Errors
+/// The shim cannot be deleted.
+pub async fn remove(writer: &Writer<'_>, state: Shim) -> Result<()> {
+    if state != Shim::Done {
+        return Ok(());
+    }
+    let (cluster, secrets) = (writer.cluster, &writer.handles.secrets);
+    let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
+    let key = engine::NamespacedName::new(namespace, name(cluster));
+    let uid = cluster.metadata.uid.as_deref().unwrap_or_default();
+    match secrets.get(&key).filter(|shim| owners::is_owned_by(shim.as_ref(), uid)) {
+        Some(shim) => secrets.delete(shim.as_ref()).await,
+        None => Ok(()),
     }
 }

@@ -2,14 +2,13 @@
 //! replaced.
 
 use engine::{Error, Result};
-use schemas::cluster::Cluster;
 use serde_json::Value;
 
 use super::super::configuration::{self, FIELD_MANAGER};
-use super::super::observe::{TopologyController, version_and_kind};
 use super::events::quoted;
-use super::objects::{Change, key_of};
+use super::writer::{Change, Writer, cached};
 use crate::names;
+use crate::object::{key, kind, name};
 
 /// The fate of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,81 +21,68 @@ pub enum Fate {
     Kept,
 }
 
-impl TopologyController {
-    /// Creates the template, gives it other labels and annotations, or rotates it: then `desired` gets a new name that begins with `prefix`.
-    ///
-    /// # Errors
-    /// The API server's refusal; or the template has another kind than before, unless `kind_may_change`.
-    pub(super) async fn apply_template(
-        &self,
-        cluster: &Cluster,
-        current: Option<&Value>,
-        desired: &mut Value,
-        prefix: &str,
-        kind_may_change: bool,
-    ) -> Result<Fate> {
-        let Some(current) = current.filter(|current| !current.is_null()) else {
-            self.create(cluster, desired).await?;
-            return Ok(Fate::Created);
-        };
-        let changes = match configuration::incompatible(current, desired) {
-            Some(problem) if !kind_may_change => return Err(Error::Failed(problem)),
-            Some(_) => true,
-            None => self.content_changes(cluster, current, desired).await?,
-        };
-        if changes {
-            self.rotate(cluster, current, desired, prefix).await?;
-            return Ok(Fate::Rotated);
-        }
-        let (version, kind) = version_and_kind(desired);
-        let objects = self.external.objects_at(version, kind).await?;
-        if self.apply_to(cluster, &objects, Some(current), desired).await? == Change::Updated {
-            let message = format!("Updated {kind} {} (metadata changes)", quoted(desired));
-            self.event(cluster, "TopologyUpdate", message);
-        }
-        Ok(Fate::Kept)
+/// Creates the template, gives it other labels and annotations, or rotates it: then `desired` gets a new name that begins with `prefix`.
+///
+/// # Errors
+/// The API server's refusal; or the template has another kind than before, unless `kind_may_change`.
+pub async fn apply(
+    writer: &Writer<'_>,
+    current: Option<&Value>,
+    desired: &mut Value,
+    prefix: &str,
+    kind_may_change: bool,
+) -> Result<Fate> {
+    let Some(current) = current.filter(|current| !current.is_null()) else {
+        writer.apply_object(None, desired).await?;
+        return Ok(Fate::Created);
+    };
+    let changes = match configuration::incompatible(current, desired) {
+        Some(problem) if !kind_may_change => return Err(Error::Failed(problem)),
+        Some(_) => true,
+        None => content_changes(writer, current, desired).await?,
+    };
+    if changes {
+        rotate(writer, current, desired, prefix).await?;
+        return Ok(Fate::Rotated);
     }
+    let objects = writer.objects(desired).await?;
+    if writer.apply(&objects, Some(current), desired).await? == Change::Updated {
+        let message = format!("Updated {} {} (metadata changes)", kind(desired), quoted(desired));
+        writer.event("TopologyUpdate", message);
+    }
+    Ok(Fate::Kept)
+}
 
-    /// Creates the template under a new name.
-    async fn rotate(
-        &self,
-        cluster: &Cluster,
-        current: &Value,
-        desired: &mut Value,
-        prefix: &str,
-    ) -> Result<()> {
-        let mut random = || self.manager.random().name_suffix();
-        desired["metadata"]["name"] = names::with_prefix(prefix, None, &mut random).into();
-        let (version, kind) = version_and_kind(desired);
-        let objects = self.external.objects_at(version, kind).await?;
-        self.apply_to(cluster, &objects, None, desired).await?;
-        let (created, before) = (quoted(desired), key_of(current).name);
-        let message =
-            format!("Created {kind} {created} as a replacement for \"{before}\" (template rotation)");
-        self.event(cluster, "TopologyCreate", message);
-        self.memory.of(cluster).applied.forget(current["metadata"]["uid"].as_str().unwrap_or_default());
-        Ok(())
-    }
+/// Creates the template under a new name.
+async fn rotate(writer: &Writer<'_>, current: &Value, desired: &mut Value, prefix: &str) -> Result<()> {
+    let mut random = || writer.handles.random.name_suffix();
+    desired["metadata"]["name"] = names::with_prefix(prefix, None, &mut random).into();
+    let objects = writer.objects(desired).await?;
+    writer.apply(&objects, None, desired).await?;
+    let (kind, created, before) = (kind(desired), quoted(desired), name(current));
+    let message = format!("Created {kind} {created} as a replacement for \"{before}\" (template rotation)");
+    writer.event("TopologyCreate", message);
+    writer.applied.forget(current["metadata"]["uid"].as_str().unwrap_or_default());
+    Ok(())
+}
 
-    /// Returns whether an apply would change the spec of a template. The API server tells by a dry run, which fills in defaults, unless the
-    /// template is as it was applied last.
-    async fn content_changes(&self, cluster: &Cluster, current: &Value, desired: &Value) -> Result<bool> {
-        let (version, kind) = version_and_kind(desired);
-        let objects = self.external.objects_at(version, kind).await?;
-        let key = key_of(current);
-        let read = self.cached(&objects, current, &key)?;
-        let configuration = configuration::of(desired, Some(current));
-        if objects.is_applied_value(&self.memory.of(cluster).applied, FIELD_MANAGER, &read, &configuration)? {
-            return Ok(false);
-        }
-        let dry_run = configuration::for_dry_run(&configuration);
-        let after = objects.apply_dry_run(FIELD_MANAGER, &key, dry_run).await?;
-        if after["spec"] == current["spec"] {
-            return Ok(false);
-        }
-        // A default that is new since the template was stored is not a change.
-        let dry_run = configuration::for_dry_run(&configuration::of(current, Some(current)));
-        let before = objects.apply_dry_run(FIELD_MANAGER, &key, dry_run).await?;
-        Ok(after["spec"] != before["spec"])
+/// Returns whether an apply would change the spec of a template. The API server tells by a dry run, which fills in defaults, unless the
+/// template is as it was applied last.
+async fn content_changes(writer: &Writer<'_>, current: &Value, desired: &Value) -> Result<bool> {
+    let objects = writer.objects(desired).await?;
+    let key = key(current);
+    let read = cached(&objects, current, &key)?;
+    let configuration = configuration::of(desired, Some(current));
+    if writer.applied.is_applied(&objects, FIELD_MANAGER, &read, &configuration)? {
+        return Ok(false);
     }
+    let dry_run = configuration::for_dry_run(&configuration);
+    let after = objects.apply_dry_run(FIELD_MANAGER, &key, dry_run).await?;
+    if after["spec"] == current["spec"] {
+        return Ok(false);
+    }
+    // A default that is new since the template was stored is not a change.
+    let dry_run = configuration::for_dry_run(&configuration::of(current, Some(current)));
+    let before = objects.apply_dry_run(FIELD_MANAGER, &key, dry_run).await?;
+    Ok(after["spec"] != before["spec"])
 }

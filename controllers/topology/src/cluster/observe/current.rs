@@ -2,105 +2,71 @@
 
 use std::sync::Arc;
 
-use engine::names::TOPOLOGY_OWNED;
 use engine::{Error, NamespacedName, Result};
 use schemas::cluster::Cluster;
 use schemas::meta::ContractVersionedObjectReference;
 use serde_json::Value;
 
-use super::{TopologyController, version_and_kind};
+use super::{Sources, workers};
 use crate::desired::Contract;
+use crate::object::version_and_kind;
 use crate::{Blueprint, ControlPlane, Current};
 
-impl TopologyController {
-    /// Reads what exists of `cluster`.
-    ///
-    /// # Errors
-    /// An object that something refers to does not exist or cannot be read, or it is not one of a topology.
-    pub(super) async fn current(
-        &self,
-        cluster: &Arc<Cluster>,
-        blueprint: &Blueprint,
-        contract: Contract,
-    ) -> Result<Current> {
-        let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
-        let infrastructure = match &cluster.spec.infrastructure_ref {
-            Some(reference) => Some(
-                self.referenced(namespace, reference, Some(&blueprint.infrastructure.object))
-                    .await
-                    .map_err(|error| Error::failed(format!("spec.infrastructureRef: {error}")))?,
-            ),
-            None => None,
-        };
-        let control_plane = match &cluster.spec.control_plane_ref {
-            Some(reference) => Some(self.control_plane(namespace, reference, blueprint, contract).await?),
-            None => None,
-        };
-        Ok(Current {
-            infrastructure,
-            control_plane,
-            machine_deployments: self.machine_deployments(cluster, blueprint).await?,
-            machine_pools: self.machine_pools(cluster, blueprint).await?,
-            cluster: cluster.clone(),
-        })
-    }
+/// Reads what exists of `cluster`.
+///
+/// # Errors
+/// An object that something refers to does not exist or cannot be read, or it is not one of a topology.
+pub(super) async fn current(
+    sources: &Sources,
+    cluster: &Arc<Cluster>,
+    blueprint: &Blueprint,
+    contract: Contract,
+) -> Result<Current> {
+    let namespace = cluster.metadata.namespace.as_deref().unwrap_or_default();
+    let infrastructure = match &cluster.spec.infrastructure_ref {
+        Some(reference) => Some(
+            sources
+                .provided
+                .referenced(namespace, reference, Some(&blueprint.infrastructure.object))
+                .await
+                .map_err(|error| Error::failed(format!("spec.infrastructureRef: {error}")))?,
+        ),
+        None => None,
+    };
+    let control_plane = match &cluster.spec.control_plane_ref {
+        Some(reference) => Some(control_plane(sources, namespace, reference, blueprint, contract).await?),
+        None => None,
+    };
+    Ok(Current {
+        infrastructure,
+        control_plane,
+        machine_deployments: workers::machine_deployments(sources, cluster, blueprint).await?,
+        machine_pools: workers::machine_pools(sources, cluster, blueprint).await?,
+        cluster: cluster.clone(),
+    })
+}
 
-    async fn control_plane(
-        &self,
-        namespace: &str,
-        reference: &ContractVersionedObjectReference,
-        blueprint: &Blueprint,
-        contract: Contract,
-    ) -> Result<ControlPlane> {
-        let object = self
-            .referenced(namespace, reference, Some(&blueprint.control_plane.object))
-            .await
-            .map_err(|error| Error::failed(format!("spec.controlPlaneRef: {error}")))?;
-        let machines_template = match &blueprint.control_plane_machines {
-            Some(template) => {
-                let reference = machines_reference(&object, contract)?;
-                Some(self.referenced(namespace, &reference, Some(&template.object)).await?)
-            }
-            None => None,
-        };
-        let health_check = self.checks.get(&NamespacedName::new(namespace, reference.name.as_str()));
-        Ok(ControlPlane { object, machines_template, health_check })
-    }
-
-    /// Returns the object that `reference` names, in the version of the template from which it was made if that still has the same kind.
-    /// Only versions that are equal can be compared.
-    ///
-    /// # Errors
-    /// It does not exist or cannot be read, or it belongs to no topology. Such an object is left to whoever made it.
-    pub(super) async fn referenced(
-        &self,
-        namespace: &str,
-        reference: &ContractVersionedObjectReference,
-        template: Option<&Value>,
-    ) -> Result<Value> {
-        let same = template.map(version_and_kind).filter(|(version, kind)| {
-            let group = version.split_once('/').map_or("", |(group, _)| group);
-            group == reference.api_group
-                && (*kind == reference.kind || kind.strip_suffix("Template") == Some(reference.kind.as_str()))
-        });
-        let version = match same {
-            Some((version, _)) => version.to_owned(),
-            None => {
-                let resolved =
-                    self.manager.contracts().resolve(&reference.api_group, &reference.kind).await?;
-                resolved.resource.api_version
-            }
-        };
-        let key = NamespacedName::new(namespace, reference.name.as_str());
-        let object = self.object(&version, &reference.kind, &key).await?;
-        if object["metadata"]["labels"].get(TOPOLOGY_OWNED).is_none() {
-            return Err(Error::failed(format!(
-                "{} {key} belongs to no topology: it lacks the label {TOPOLOGY_OWNED}",
-                reference.kind
-            )));
+async fn control_plane(
+    sources: &Sources,
+    namespace: &str,
+    reference: &ContractVersionedObjectReference,
+    blueprint: &Blueprint,
+    contract: Contract,
+) -> Result<ControlPlane> {
+    let object = sources
+        .provided
+        .referenced(namespace, reference, Some(&blueprint.control_plane.object))
+        .await
+        .map_err(|error| Error::failed(format!("spec.controlPlaneRef: {error}")))?;
+    let machines_template = match &blueprint.control_plane_machines {
+        Some(template) => {
+            let reference = machines_reference(&object, contract)?;
+            Some(sources.provided.referenced(namespace, &reference, Some(&template.object)).await?)
         }
-        Ok(object)
-    }
+        None => None,
+    };
+    let health_check = sources.checks.get(&NamespacedName::new(namespace, reference.name.as_str()));
+    Ok(ControlPlane { object, machines_template, health_check })
 }
 
 /// Returns the reference of a control plane to the template of its machines.

@@ -5,143 +5,129 @@ use std::sync::Arc;
 
 use engine::names::TOPOLOGY_OWNED;
 use engine::object::{is_deleting, label};
-use engine::{Error, Kind, NamespacedName, Objects, Result, selector};
+use engine::{Error, Kind, Manager, NamespacedName, Objects, Result, selector};
 use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineTemplateSpec};
 use schemas::meta::ContractVersionedObjectReference;
 use serde_json::Value;
 
-use super::TopologyController;
+use super::{Provided, Sources};
 use crate::names::{DEPLOYMENT_NAME, POOL_NAME};
 use crate::{Blueprint, WorkerTemplates, Workers};
 
-impl TopologyController {
-    /// Reads the MachineDeployments of a topology, by their names in the topology. Of those that are being deleted, templates are not read:
-    /// their controller deletes them.
-    ///
-    /// # Errors
-    /// Two have the same name in the topology, or a template does not exist or cannot be read.
-    pub(super) async fn machine_deployments(
-        &self,
-        cluster: &Cluster,
-        blueprint: &Blueprint,
-    ) -> Result<BTreeMap<String, Workers<MachineDeployment>>> {
-        let name = NamespacedName::of(cluster);
-        let owned = owned(&self.deployments, &name, DEPLOYMENT_NAME)?;
-        let machines = if owned.is_empty() { Vec::new() } else { self.machines.by_cluster(&name) };
-        let machines = by_deployment(&machines);
-        let topology = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
-        let mut all = BTreeMap::new();
-        for (topology_name, object) in owned {
-            let mut entries = topology.iter().flat_map(|workers| &workers.machine_deployments);
-            let class = entries.find(|entry| entry.name == topology_name).map(|entry| entry.class.as_str());
-            let templates = class_of("MachineDeployment", class, &blueprint.machine_deployments)?;
-            let (bootstrap_template, infrastructure_template) = if is_deleting(object.as_ref()) {
-                (Value::Null, Value::Null)
-            } else {
-                self.templates("MachineDeployment", object.as_ref(), &object.spec.template, templates).await?
-            };
-            let health_check = self.checks.get(&NamespacedName::of(object.as_ref()));
-            let of_this = machines.get(topology_name.as_str()).map_or(&[][..], Vec::as_slice);
-            let is_upgrading = is_upgrading(&object, of_this);
-            let workers =
-                Workers { object, bootstrap_template, infrastructure_template, health_check, is_upgrading };
-            all.insert(topology_name, workers);
-        }
-        Ok(all)
+/// Reads the MachineDeployments of a topology, by their names in the topology.
+///
+/// # Errors
+/// Two have the same name in the topology, or a template does not exist or cannot be read.
+pub(super) async fn machine_deployments(
+    sources: &Sources,
+    cluster: &Cluster,
+    blueprint: &Blueprint,
+) -> Result<BTreeMap<String, Workers<MachineDeployment>>> {
+    let name = NamespacedName::of(cluster);
+    let owned = owned(&sources.deployments, &name, DEPLOYMENT_NAME)?;
+    let machines = if owned.is_empty() { Vec::new() } else { sources.machines.by_cluster(&name) };
+    let machines = by_deployment(&machines);
+    let topology = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
+    let mut all = BTreeMap::new();
+    for (topology_name, object) in owned {
+        let mut entries = topology.iter().flat_map(|workers| &workers.machine_deployments);
+        let class = entries.find(|entry| entry.name == topology_name).map(|entry| entry.class.as_str());
+        let templates = class_of("MachineDeployment", class, &blueprint.machine_deployments)?;
+        let (bootstrap_template, infrastructure_template) =
+            templates_of(&sources.provided, object.as_ref(), &object.spec.template, templates).await?;
+        let health_check = sources.checks.get(&NamespacedName::of(object.as_ref()));
+        let of_this = machines.get(topology_name.as_str()).map_or(&[][..], Vec::as_slice);
+        let is_upgrading = is_upgrading(&object, of_this);
+        let workers =
+            Workers { object, bootstrap_template, infrastructure_template, health_check, is_upgrading };
+        all.insert(topology_name, workers);
     }
+    Ok(all)
+}
 
-    /// Reads the MachinePools of a topology, by their names in the topology.
-    ///
-    /// # Errors
-    /// Those of [`TopologyController::machine_deployments`]; a MachinePool has Nodes, and the workload cluster is not connected.
-    pub(super) async fn machine_pools(
-        &self,
-        cluster: &Cluster,
-        blueprint: &Blueprint,
-    ) -> Result<BTreeMap<String, Workers<MachinePool>>> {
-        let name = NamespacedName::of(cluster);
-        let topology = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
-        let mut all = BTreeMap::new();
-        for (topology_name, object) in owned(&self.pools, &name, POOL_NAME)? {
-            let mut entries = topology.iter().flat_map(|workers| &workers.machine_pools);
-            let class = entries.find(|entry| entry.name == topology_name).map(|entry| entry.class.as_str());
-            let templates = class_of("MachinePool", class, &blueprint.machine_pools)?;
-            let (bootstrap_template, infrastructure_template) = if is_deleting(object.as_ref()) {
-                (Value::Null, Value::Null)
-            } else {
-                self.templates("MachinePool", object.as_ref(), &object.spec.template, templates).await?
-            };
-            let is_upgrading = self.is_pool_upgrading(&name, &object)?;
-            let workers = Workers {
-                object,
-                bootstrap_template,
-                infrastructure_template,
-                health_check: None,
-                is_upgrading,
-            };
-            all.insert(topology_name, workers);
-        }
-        Ok(all)
+/// Reads the MachinePools of a topology, by their names in the topology.
+///
+/// # Errors
+/// Those of [`machine_deployments`]; a MachinePool has Nodes, and the workload cluster is not connected.
+pub(super) async fn machine_pools(
+    sources: &Sources,
+    cluster: &Cluster,
+    blueprint: &Blueprint,
+) -> Result<BTreeMap<String, Workers<MachinePool>>> {
+    let name = NamespacedName::of(cluster);
+    let topology = cluster.spec.topology.as_ref().and_then(|topology| topology.workers.as_ref());
+    let mut all = BTreeMap::new();
+    for (topology_name, object) in owned(&sources.pools, &name, POOL_NAME)? {
+        let mut entries = topology.iter().flat_map(|workers| &workers.machine_pools);
+        let class = entries.find(|entry| entry.name == topology_name).map(|entry| entry.class.as_str());
+        let templates = class_of("MachinePool", class, &blueprint.machine_pools)?;
+        let (bootstrap_template, infrastructure_template) =
+            templates_of(&sources.provided, object.as_ref(), &object.spec.template, templates).await?;
+        let is_upgrading = is_pool_upgrading(&sources.manager, &name, &object)?;
+        let workers =
+            Workers { object, bootstrap_template, infrastructure_template, health_check: None, is_upgrading };
+        all.insert(topology_name, workers);
     }
+    Ok(all)
+}
 
-    /// Reads both templates of workers; of a MachinePool, these are the objects themselves.
-    async fn templates<K: Kind<DynamicType = ()>>(
-        &self,
-        kind: &str,
-        object: &K,
-        template: &MachineTemplateSpec,
-        class: Option<&WorkerTemplates>,
-    ) -> Result<(Value, Value)> {
-        let name = NamespacedName::of(object);
-        let nothing = ContractVersionedObjectReference::default();
-        let bootstrap = template.spec.bootstrap.config_ref.as_ref().unwrap_or(&nothing);
-        let infrastructure = &template.spec.infrastructure_ref;
-        let mut both = Vec::new();
-        let fields = [
-            ("spec.template.spec.bootstrap.configRef", bootstrap, class.map(|class| &class.bootstrap.object)),
-            (
-                "spec.template.spec.infrastructureRef",
-                infrastructure,
-                class.map(|class| &class.infrastructure.object),
-            ),
-        ];
-        for (field, reference, template) in fields {
-            if reference.name.is_empty() {
-                return Err(Error::failed(format!("{kind} {name} has no {field}")));
-            }
-            let read = self.referenced(&name.namespace, reference, template).await;
-            both.push(read.map_err(|error| Error::failed(format!("{field} of {kind} {name}: {error}")))?);
-        }
-        let infrastructure = both.pop().unwrap_or_default();
-        Ok((both.pop().unwrap_or_default(), infrastructure))
+/// Reads both templates of workers; of a MachinePool, these are the objects themselves. Those of workers that are being deleted are not read:
+/// their controller deletes them.
+async fn templates_of<K: Kind<DynamicType = ()>>(
+    provided: &Provided,
+    object: &K,
+    template: &MachineTemplateSpec,
+    class: Option<&WorkerTemplates>,
+) -> Result<(Value, Value)> {
+    if is_deleting(object) {
+        return Ok((Value::Null, Value::Null));
     }
+    let (kind, name) = (K::kind(&()), NamespacedName::of(object));
+    let nothing = ContractVersionedObjectReference::default();
+    let bootstrap = template.spec.bootstrap.config_ref.as_ref().unwrap_or(&nothing);
+    let infrastructure = &template.spec.infrastructure_ref;
+    let mut both = Vec::new();
+    let fields = [
+        ("spec.template.spec.bootstrap.configRef", bootstrap, class.map(|class| &class.bootstrap.object)),
+        (
+            "spec.template.spec.infrastructureRef",
+            infrastructure,
+            class.map(|class| &class.infrastructure.object),
+        ),
+    ];
+    for (field, reference, template) in fields {
+        if reference.name.is_empty() {
+            return Err(Error::failed(format!("{kind} {name} has no {field}")));
+        }
+        let read = provided.referenced(&name.namespace, reference, template).await;
+        both.push(read.map_err(|error| Error::failed(format!("{field} of {kind} {name}: {error}")))?);
+    }
+    let infrastructure = both.pop().unwrap_or_default();
+    Ok((both.pop().unwrap_or_default(), infrastructure))
+}
 
-    /// Returns whether a Node of the pool has another version than the pool.
-    fn is_pool_upgrading(&self, cluster: &NamespacedName, pool: &MachinePool) -> Result<bool> {
-        let Some(version) = &pool.spec.template.spec.version else { return Ok(false) };
-        let references = pool.status.iter().flat_map(|status| &status.node_refs);
-        let mut names = references.filter_map(|reference| reference.name.as_deref()).peekable();
-        if names.peek().is_none() {
-            return Ok(false);
-        }
-        let workload = self.manager.clusters().get(cluster)?;
-        let nodes = workload.objects::<Node>();
-        for name in names {
-            let missing = || {
-                Error::failed(format!(
-                    "Node {name} of MachinePool {} does not exist",
-                    NamespacedName::of(pool)
-                ))
-            };
-            let node = nodes.get(&NamespacedName::new("", name)).ok_or_else(missing)?;
-            let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
-            if info.map(|info| &info.kubelet_version) != Some(version) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+/// Returns whether a Node of the pool has another version than the pool.
+fn is_pool_upgrading(manager: &Manager, cluster: &NamespacedName, pool: &MachinePool) -> Result<bool> {
+    let Some(version) = &pool.spec.template.spec.version else { return Ok(false) };
+    let references = pool.status.iter().flat_map(|status| &status.node_refs);
+    let mut names = references.filter_map(|reference| reference.name.as_deref()).peekable();
+    if names.peek().is_none() {
+        return Ok(false);
     }
+    let workload = manager.clusters().get(cluster)?;
+    let nodes = workload.objects::<Node>();
+    for name in names {
+        let missing = || {
+            Error::failed(format!("Node {name} of MachinePool {} does not exist", NamespacedName::of(pool)))
+        };
+        let node = nodes.get(&NamespacedName::new("", name)).ok_or_else(missing)?;
+        let info = node.status.as_ref().and_then(|status| status.node_info.as_ref());
+        if info.map(|info| &info.kubelet_version) != Some(version) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the objects of a topology by the name that the label `key` gives.

@@ -1,12 +1,10 @@
 //! The existing and the missing authorities and keys of a control plane.
 
-mod apply;
-
 use chrono::{DateTime, Duration, Utc};
 use machinery::clock::rfc3339;
 
+use super::observed::{Kubeconfig, Observed};
 use crate::certificates::{self, PRIVATE_KEY, Purpose};
-use crate::controlplane::observed::{Kubeconfig, Observed};
 
 /// A kubeconfig is reissued when its certificate is valid for less than this many days.
 pub const RENEW_KUBECONFIG_DAYS: i64 = 365 / 2;
@@ -36,7 +34,7 @@ pub fn certificates_complete(observed: &Observed) -> bool {
 pub fn trouble(observed: &Observed) -> Vec<String> {
     let mut all = observed.unusable.clone();
     if observed.kubeconfig == Kubeconfig::Missing && observed.keyless.contains(&Purpose::ClusterAuthority) {
-        let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+        let cluster = observed.cluster_name();
         all.push(format!(
             "Secret {} has no private key ({PRIVATE_KEY}), so Secret {cluster}-kubeconfig can't be created: create it",
             Purpose::ClusterAuthority.secret_name(cluster)
@@ -48,7 +46,7 @@ pub fn trouble(observed: &Observed) -> Vec<String> {
 /// Returns the reason why the kubeconfig will expire, or has no client certificate, and is not renewed.
 pub fn expiring_kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<String> {
     if observed.kubeconfig == Kubeconfig::Broken {
-        let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+        let cluster = observed.cluster_name();
         return Some(format!(
             "Secret {cluster}-kubeconfig has no kubeconfig with a client certificate under the key value: delete the Secret, and it is \
              created again"
@@ -56,7 +54,7 @@ pub fn expiring_kubeconfig(observed: &Observed, now: DateTime<Utc>) -> Option<St
     }
     let Kubeconfig::Ours(expires) = observed.kubeconfig else { return None };
     let is_due = is_renewal_due(expires, now) && observed.keyless.contains(&Purpose::ClusterAuthority);
-    let cluster = observed.cluster.metadata.name.as_deref().unwrap_or_default();
+    let cluster = observed.cluster_name();
     is_due.then(|| {
         format!(
             "Secret {cluster}-kubeconfig expires at {}, and can't be renewed because Secret {} has no private key \
