@@ -30,8 +30,8 @@ mod socks;
 mod stream;
 mod tunnel;
 
-pub use addresses::{is_own_address, without_brackets};
 pub use accept::{accept, accept_tls};
+pub use addresses::{is_own_address, without_brackets};
 pub use client::Client;
 pub use connection::Connection;
 pub use connector::{Connector, DialConnector};

@@ -2,8 +2,8 @@
 
 mod connections;
 mod impatient;
-mod networks;
 mod log;
+mod networks;
 mod rules;
 mod servers;
 mod texts;

@@ -3,9 +3,9 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 
 use super::common::{self, Errors};
-use super::machine_set::selected_cluster;
 use super::request::Request;
 use crate::cluster::{HealthCheckRemediationTriggerIf, HealthChecks, MachineDrainRule, MachineHealthCheck};
+use crate::names::CLUSTER_NAME;
 
 /// The shortest time-out in seconds for the start of a Node; 0 disables the check.
 const NODE_STARTUP_TIMEOUT_MIN: i32 = 30;
@@ -70,5 +70,17 @@ pub fn machine_drain_rule(_request: Request<'_>, rule: &MachineDrainRule, errors
 fn optional_selector(field: &str, selector: Option<&LabelSelector>, errors: &mut Errors) {
     if let Some(selector) = selector {
         common::label_selector(field, selector, errors);
+    }
+}
+
+/// Checks that a selector's cluster-name label, if present, names this Cluster.
+fn selected_cluster(field: &str, selector: &LabelSelector, cluster_name: &str, errors: &mut Errors) {
+    let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME));
+    if let Some(label) = label.filter(|label| *label != cluster_name) {
+        errors.invalid(
+            format_args!("{field}.matchLabels.{CLUSTER_NAME}"),
+            label.as_str(),
+            "must be the same as spec.clusterName",
+        );
     }
 }

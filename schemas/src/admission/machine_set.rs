@@ -1,15 +1,13 @@
-//! Admission rules of MachineSet, MachineDeployment and MachinePool.
+//! Admission rules of MachineSet, and those that it shares with MachineDeployment.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use machinery::selector;
 use serde_json::{Map, Value};
 
 use super::common::{self, Errors, annotation};
-use super::features;
 use super::machine::{self, TaintsOf};
 use super::request::Request;
-use crate::cluster::{MachineDeployment, MachinePool, MachineSet, MachineTemplateSpec};
-use crate::names::CLUSTER_NAME;
+use crate::cluster::{MachineSet, MachineTemplateSpec};
 
 const SKIP_PREFLIGHT_CHECKS: &str = "machineset.cluster.x-k8s.io/skip-preflight-checks";
 const PREFLIGHT_CHECKS: [&str; 5] =
@@ -24,36 +22,8 @@ pub fn machine_set(request: Request<'_>, set: &MachineSet, errors: &mut Errors) 
     machine::machine_naming("machineSet", spec.machine_naming.as_ref(), errors);
 }
 
-pub fn machine_deployment(request: Request<'_>, deployment: &MachineDeployment, errors: &mut Errors) {
-    let spec = &deployment.spec;
-    common::name_as_label(deployment.metadata.name.as_deref(), errors);
-    selector("spec.selector", &spec.selector, &spec.template, errors);
-    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
-    let strategy = spec.rollout.as_ref().and_then(|rollout| rollout.strategy.as_ref());
-    let limits = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
-    common::rolling_update("spec.rollout.strategy.rollingUpdate", limits, errors);
-    let in_flight = spec.remediation.as_ref().and_then(|remediation| remediation.max_in_flight.as_ref());
-    common::number_or_percentage("spec.remediation.maxInFlight", in_flight, errors);
-    machine_template(request, &spec.cluster_name, &spec.template, errors);
-    preflight_checks(request, errors);
-    machine::machine_naming("machineSet", spec.machine_naming.as_ref(), errors);
-}
-
-pub fn machine_pool(request: Request<'_>, pool: &MachinePool, errors: &mut Errors) {
-    let spec = &pool.spec;
-    if !request.features.machine_pool {
-        errors.forbidden("spec", features::off("MachinePool"));
-    }
-    common::immutable(request.old, request.new, &["spec", "clusterName"], errors);
-    const TEMPLATE: &str = "spec.template";
-    machine::template_spec(&format!("{TEMPLATE}.spec"), &spec.cluster_name, &spec.template.spec, errors);
-    common::template_metadata(&format!("{TEMPLATE}.metadata"), spec.template.metadata.as_ref(), errors);
-    if !spec.template.spec.taints.is_empty() {
-        errors.forbidden("spec.template.spec.taints", "taints are not supported for MachinePools");
-    }
-}
-
-fn machine_template(
+/// Checks the template of the Machines.
+pub fn machine_template(
     request: Request<'_>,
     cluster_name: &str,
     template: &MachineTemplateSpec,
@@ -67,7 +37,7 @@ fn machine_template(
 }
 
 /// Checks that the selector is valid and selects the Machines of the template.
-fn selector(field: &str, selector: &LabelSelector, template: &MachineTemplateSpec, errors: &mut Errors) {
+pub fn selector(field: &str, selector: &LabelSelector, template: &MachineTemplateSpec, errors: &mut Errors) {
     if !common::label_selector(field, selector, errors) {
         return;
     }
@@ -86,7 +56,8 @@ fn selector(field: &str, selector: &LabelSelector, template: &MachineTemplateSpe
     }
 }
 
-fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
+/// Checks that the preflight checks that an annotation skips exist.
+pub fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
     if !request.features.machine_set_preflight_checks {
         return;
     }
@@ -101,17 +72,5 @@ fn preflight_checks(request: Request<'_>, errors: &mut Errors) {
                 &PREFLIGHT_CHECKS,
             );
         }
-    }
-}
-
-/// Checks that a selector's cluster-name label, if present, names this Cluster.
-pub fn selected_cluster(field: &str, selector: &LabelSelector, cluster_name: &str, errors: &mut Errors) {
-    let label = selector.match_labels.as_ref().and_then(|labels| labels.get(CLUSTER_NAME));
-    if let Some(label) = label.filter(|label| *label != cluster_name) {
-        errors.invalid(
-            format_args!("{field}.matchLabels.{CLUSTER_NAME}"),
-            label.as_str(),
-            "must be the same as spec.clusterName",
-        );
     }
 }

@@ -26,7 +26,9 @@ mod infrastructure;
 mod ipam;
 mod kubeadm_config;
 mod machine;
+mod machine_deployment;
 mod machine_health;
+mod machine_pool;
 mod machine_set;
 mod metal3_cluster;
 mod metal3_data;
@@ -208,10 +210,10 @@ fn rules(group: &str, kind: &str) -> Option<Rules> {
             |request, errors| with(request, errors, machine_set::machine_set)
         }
         ("cluster.x-k8s.io", "MachineDeployment") => {
-            |request, errors| with(request, errors, machine_set::machine_deployment)
+            |request, errors| with(request, errors, machine_deployment::machine_deployment)
         }
         ("cluster.x-k8s.io", "MachinePool") => {
-            |request, errors| with(request, errors, machine_set::machine_pool)
+            |request, errors| with(request, errors, machine_pool::machine_pool)
         }
         ("cluster.x-k8s.io", "MachineHealthCheck") => {
             |request, errors| with(request, errors, machine_health::machine_health_check)
