@@ -2,6 +2,10 @@
 //!
 //! The files stand beside the sources that they test. `cargo xtask test NAME` runs those of one crate.
 
+/// That of the program, which needs a quarter less time than the C library's for the pieces of JSON.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 #[path = "../addons/tests/main.rs"]
 mod addons;
 #[path = "../certificates/tests/main.rs"]
