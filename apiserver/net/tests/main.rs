@@ -1,9 +1,10 @@
 //! Tests of how other machines are reached.
 
 mod connections;
+mod handshake;
 mod impatient;
-mod networks;
 mod log;
+mod networks;
 mod rules;
 mod servers;
 mod texts;
