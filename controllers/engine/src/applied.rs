@@ -132,18 +132,6 @@ impl<K: Kind> Objects<K> {
         Ok(is_last && contains(&self.json("apply", current.as_ref())?, &without_type(configuration)))
     }
 
-    /// Records that applying `configuration` to `current` would change nothing, as a dry run has shown.
-    pub fn remember_applied_value(
-        &self,
-        applied: &Applied,
-        manager: &str,
-        current: &Arc<K>,
-        configuration: &Value,
-    ) {
-        let last = Last { applied: hash(configuration), contained: None };
-        applied.set(object::uid(current.as_ref()), manager, last);
-    }
-
     fn last(&self, applied: &Applied, manager: &str, object: &Arc<K>) -> Option<Last> {
         applied.last(object::uid(object.as_ref()), manager)
     }
