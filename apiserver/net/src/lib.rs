@@ -3,7 +3,7 @@
 //! This process reaches other machines through the proxies that its environment names ([`Proxies`]), with the certificate authorities of
 //! this machine ([`authorities`]), and with errors that say what to do ([`Error`]). What runs on this machine is never reached through a
 //! proxy. [`Connector`] and [`Client`] are for hyper; [`dial`] is for everything else that wants a [`Stream`]. What may be simulated
-//! connects by a [`Dial`], or a [`Network`] if it listens, too.
+//! connects by a [`Dial`], or a [`Network`] if it listens, too. [`http1`] and [`http2`] begin HTTP over such a stream.
 //!
 //! `server` serves a handful of HTTP paths, with limits on connections and on time. It needs the feature of its name, because who embeds
 //! the API server needs neither this module nor axum.
@@ -17,6 +17,7 @@ mod connection;
 mod connector;
 mod dial;
 mod error;
+mod handshake;
 mod inside;
 pub mod limits;
 mod network;
@@ -37,6 +38,7 @@ pub use connection::Connection;
 pub use connector::{Connector, DialConnector};
 pub use dial::{Scheme, dial};
 pub use error::{Error, Failure, refusal};
+pub use handshake::{http1, http2};
 pub use network::{Dial, Listener, Network, RealNetwork, SimulatedNetwork};
 pub use pods::for_pods;
 pub use proxies::Proxies;

@@ -1,6 +1,7 @@
 //! Tests of how other machines are reached.
 
 mod connections;
+mod handshake;
 mod impatient;
 mod log;
 mod networks;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::workload_clients::WorkloadClients;
+use engine::testing::WorkloadClients;
 use k8s_openapi::api::authentication::v1::{SelfSubjectReview, TokenRequest};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;

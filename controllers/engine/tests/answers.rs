@@ -1,7 +1,7 @@
 //! Tests of `engine::answers`.
 
 use engine::NamespacedName;
-use engine::answers::{Identity, without_managed_fields};
+use engine::testing::{Identity, without_managed_fields};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 #[test]

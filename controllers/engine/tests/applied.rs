@@ -1,6 +1,6 @@
 //! Tests of `engine::applied`.
 
-use engine::applied::contains;
+use engine::testing::contains;
 use serde_json::json;
 
 #[test]

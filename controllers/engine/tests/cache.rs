@@ -4,8 +4,7 @@ mod packed;
 
 use std::sync::Arc;
 
-use engine::cache::contents::Contents;
-use engine::cache::stored;
+use engine::testing::{Contents, stored};
 use engine::{Cache, NamespacedName, names};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::core::ObjectMeta;

@@ -3,7 +3,7 @@
 use std::io;
 
 use engine::Error;
-use engine::connection_cause::{QUOTED_CHARS, of};
+use engine::testing::{QUOTED_CHARS, connection_cause};
 use rustls::{AlertDescription, CertificateError};
 use rustls_pki_types::UnixTime;
 
@@ -75,10 +75,10 @@ fn each_cause_is_a_sentence() {
         (service("odd"), "api.first:6443: odd"),
     ];
     for (error, expected) in cases {
-        assert_eq!(of(&error, "api.first:6443"), expected);
+        assert_eq!(connection_cause(&error, "api.first:6443"), expected);
     }
     assert_eq!(
-        of(&api(500, &"x".repeat(9000)), "a:1").chars().count(),
+        connection_cause(&api(500, &"x".repeat(9000)), "a:1").chars().count(),
         "a:1 answers 500: ".len() + QUOTED_CHARS + 1
     );
 }

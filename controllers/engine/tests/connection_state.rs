@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use engine::connection_state::State;
+use engine::testing::ConnectionState;
 
 #[tokio::test(start_paused = true)]
 async fn a_cause_is_told_when_it_lasts() {
-    let (mut state, start) = (State::<()>::default(), machinery::clock::Clock::system().monotonic());
+    let (mut state, start) =
+        (ConnectionState::<()>::default(), machinery::clock::Clock::system().monotonic());
     let mut fail = |seconds: u64, cause: &str, at_once: bool| {
         let has_changed = state.fail(cause.to_owned(), at_once, start + Duration::from_secs(seconds));
         (has_changed, state.problem.clone().unwrap_or_default(), state.health.failures)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use engine::events::{MAX_NAME, event_name};
-use engine::limits::{EVENT_BURST, EVENT_INTERVAL, EVENT_OBJECTS, EVENTS_QUEUED};
+use engine::testing::{EVENT_BURST, EVENT_INTERVAL, EVENT_OBJECTS, EVENTS_QUEUED};
 use engine::{Manager, Settings};
 use http::Response;
 use http_body_util::BodyExt;

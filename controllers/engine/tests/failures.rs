@@ -1,6 +1,6 @@
 //! Tests of `engine::failures`.
 
-use engine::failures::Failures;
+use engine::testing::Failures;
 use engine::{Error, Request};
 
 #[test]

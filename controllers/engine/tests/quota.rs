@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use engine::limits::CLUSTERS_TOGETHER_BYTES;
-use engine::quota::Admitted::{No, NoAgain, Yes};
-use engine::quota::{Budget, Quota};
+use engine::testing::Admitted::{No, NoAgain, Yes};
+use engine::testing::{Budget, CLUSTERS_TOGETHER_BYTES, Quota};
 
 const HALF: usize = CLUSTERS_TOGETHER_BYTES / 2;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::resident::{SLACK, STRUCTURES, resident};
+use engine::testing::{SLACK, STRUCTURES, resident};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec, Secret};
 use serde::ser::Serialize;

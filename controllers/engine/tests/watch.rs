@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use engine::Scope;
-use engine::cache::contents::Contents;
-use engine::limits::{CLUSTERS_TOGETHER_BYTES, OBJECT_PARTS};
-use engine::quota::{Admitted, Budget, Quota};
-use engine::watch::{LIST_INTERVAL, REMOTE_PAGES, WATCH_TIMEOUT, Watched, Watcher};
+use engine::testing::{
+    Admitted, Budget, CLUSTERS_TOGETHER_BYTES, Contents, LIST_INTERVAL, OBJECT_PARTS, Quota, REMOTE_PAGES,
+    WATCH_TIMEOUT, Watched, Watcher,
+};
 use http::Response;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Client;

@@ -7,8 +7,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use engine::limits::ANSWERS_TOGETHER_BYTES;
-use engine::workload_clients::bounded::{Answers, BoundedLayer};
+use engine::testing::{ANSWERS_TOGETHER_BYTES, Answers, BoundedLayer};
 use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame};
 use tokio::time::timeout;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4};
 
-use agent::network::lldp::Neighbour;
+use agent::testing::answer;
+use agent::testing::lldp::Neighbour;
 use agent::tpm::EndorsementKey;
-use agent::tpm::wire::answer;
 use agent_protocol::dhcp::{MacAddress, Packet};
 use chrono::DateTime;
 use metal_boot::client::Processor;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use engine::workload_clients::WorkloadClients;
+use engine::testing::WorkloadClients;
 use http::Request;
 use kube::Client;
 use parking_lot::Mutex;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use engine::NamespacedName;
 use engine::clusters::kubeconfig_secret;
-use engine::workload_clients::WorkloadClients;
+use engine::testing::WorkloadClients;
 use firstlight::manifests::apply::apply_all;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};

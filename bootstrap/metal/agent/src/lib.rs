@@ -3,21 +3,23 @@
 //! [`run`] brings up the machine (file systems, drivers, network), enrols at the server, and carries out the server's instructions:
 //! inspect, clean, deploy, restart. It makes no decisions of its own.
 
-pub mod clean;
-pub mod deploy;
-pub mod devices;
-pub mod disk;
-pub mod erase;
-pub mod firmware;
+mod clean;
+mod deploy;
+mod devices;
+mod disk;
+mod erase;
+mod firmware;
 mod init;
-pub mod inventory;
-pub mod journal;
-pub mod machine;
-pub mod modules;
-pub mod network;
-pub mod server;
+mod inventory;
+mod journal;
+mod machine;
+mod modules;
+mod network;
+mod server;
+pub mod testing;
 pub mod tpm;
-pub mod work;
+mod work;
 
+pub use deploy::choose;
 pub use init::{is_init, run};
 pub use inventory::Disk;

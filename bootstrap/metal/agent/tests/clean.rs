@@ -3,8 +3,8 @@
 use std::io;
 
 use crate::metal_agent::memory::Memory;
-use agent::clean::{Samples, clean};
-use agent::disk::Disk;
+use agent::testing::Disk;
+use agent::testing::{Samples, clean};
 use agent_protocol::Erase;
 use anyhow::Result;
 

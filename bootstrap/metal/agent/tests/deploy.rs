@@ -6,10 +6,8 @@ use std::io;
 use std::sync::Mutex;
 
 use crate::metal_agent::memory::Memory;
-use agent::deploy::checksum::Checksum;
-use agent::deploy::config_drive::build as build_config_drive;
-use agent::deploy::summed::Pieces;
-use agent::deploy::{Image, Order, write};
+use agent::testing::config_drive::build as build_config_drive;
+use agent::testing::{Checksum, Image, Order, Pieces, write};
 use agent_protocol::ConfigDrive;
 use anyhow::{Result, bail};
 use bytes::Bytes;

@@ -1,6 +1,6 @@
 //! Tests of `deploy::checksum`.
 
-use agent::deploy::checksum::Checksum;
+use agent::testing::Checksum;
 
 const SHA256_OF_ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const MD5_OF_ABC: &str = "900150983cd24fb0d6963f7d28e17f72";

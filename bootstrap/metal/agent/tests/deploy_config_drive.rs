@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use agent::deploy::config_drive::{BYTES_MAX, LABEL, build};
+use agent::testing::config_drive::{BYTES_MAX, LABEL, build};
 use agent_protocol::ConfigDrive;
 use fatfs::{FileSystem, FsOptions};
 

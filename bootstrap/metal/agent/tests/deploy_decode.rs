@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use agent::deploy::decode::{Format, Peeked, content, format, is_compressed};
+use agent::testing::decode::{Format, Peeked, content, format, is_compressed};
 
 #[test]
 fn each_compression_gives_the_same_content() {

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent::deploy::download::Source;
-use agent::journal::Journal;
-use agent::server::{https, image_client_config};
+use agent::testing::{Journal, Source, authorities, https, image_client_config};
 use anyhow::Result;
 use machinery::clock::Clock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -98,7 +96,7 @@ fn try_source(url: &str) -> Result<Source> {
     let roots = {
         let key = rcgen::KeyPair::generate().unwrap();
         let certificate = rcgen::CertificateParams::default().self_signed(&key).unwrap();
-        agent::server::authorities(&certificate.pem()).unwrap()
+        authorities(&certificate.pem()).unwrap()
     };
     let clock = Clock::system();
     Source::new(url, https(image_client_config(roots).unwrap(), None), clock.clone(), Journal::new(clock))

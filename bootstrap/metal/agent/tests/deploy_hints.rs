@@ -1,7 +1,7 @@
 //! Tests of `deploy::hints`.
 
-use agent::deploy::hints::{GIBIBYTE, SIZE_MIN, choose};
-use agent::inventory::Disk;
+use agent::Disk;
+use agent::testing::hints::{GIBIBYTE, SIZE_MIN, choose};
 use agent_protocol::RootDeviceHints;
 
 fn disks() -> Vec<Disk> {

@@ -1,10 +1,10 @@
 //! Tests of `deploy::partitions`.
 
-use agent::deploy::partitions::{
+use agent::testing::partitions::{
     BASIC_DATA, Completed, EFI_SYSTEM, EfiSystem, HEADER, MBR_FAT, MBR_GPT, SIGNATURE, Table, complete,
     number,
 };
-use agent::deploy::target::Ends;
+use agent::testing::target::Ends;
 use anyhow::Result;
 use machinery::random::Random;
 

@@ -5,8 +5,8 @@ use anyhow::Context as _;
 use std::io::Write;
 
 use crate::metal_agent::memory::Memory;
-use agent::deploy::qcow2::{ALL_ZEROS, COMPRESSED, FEATURE_COMPRESSION, Map};
-use agent::deploy::target::{END, Target};
+use agent::testing::qcow2::{ALL_ZEROS, COMPRESSED, FEATURE_COMPRESSION, Map};
+use agent::testing::target::{END, Target};
 use anyhow::Result;
 
 const BITS: u32 = 12;

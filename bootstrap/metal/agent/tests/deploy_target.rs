@@ -1,8 +1,8 @@
 //! Tests of `deploy::target`.
 
 use crate::metal_agent::memory::Memory;
-use agent::deploy::target::{END, FIRST, Target};
-use agent::disk::Disk as _;
+use agent::testing::Disk as _;
+use agent::testing::target::{END, FIRST, Target};
 use anyhow::Result;
 use machinery::random::Random;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Tests of `devices`.
 
-use agent::devices::added;
+use agent::testing::added;
 
 #[test]
 fn messages_of_the_kernel() {

@@ -1,7 +1,7 @@
 //! Tests of `disk::device`.
 
-use agent::disk::Disk as _;
-use agent::disk::device::BlockDevice;
+use agent::testing::BlockDevice;
+use agent::testing::Disk as _;
 
 #[test]
 fn a_file_in_place_of_a_device() {

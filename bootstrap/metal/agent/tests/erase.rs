@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::io;
 use std::path::Path;
 
-use agent::erase::{ATA, Telling, by_itself, of_nvme};
-use agent::inventory::Disk;
+use agent::Disk;
+use agent::testing::erase::{ATA, Telling, by_itself, of_nvme};
 use anyhow::bail;
 use metal_erase::nvme;
 

@@ -1,7 +1,7 @@
 //! Tests of `firmware`.
 
-use agent::deploy::EfiSystem;
-use agent::firmware::{ATTRIBUTES, DESCRIPTION, Firmware, utf16};
+use agent::testing::firmware::{ATTRIBUTES, DESCRIPTION, Firmware, utf16};
+use agent::testing::partitions::EfiSystem;
 
 #[test]
 fn what_is_installed_comes_first_and_goes_again() {

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::os::unix::fs::symlink;
 
-use agent::inventory::nics::Known;
-use agent::inventory::{disks, inventory, is_virtual};
-use agent::network::lldp::Neighbour;
+use agent::testing::lldp::Neighbour;
+use agent::testing::{Known, disks, inventory, is_virtual};
 use serde_json::json;
 
 /// Writes a machine's files as they look under QEMU with a virtio disk, a SATA disk, an NVMe disk and two interfaces.
@@ -132,7 +131,7 @@ fn the_whole_inventory() {
         "hostname": "localhost",
     });
     assert_eq!(inventory(folder.path(), &known), expected);
-    let disks = disks::disks(folder.path());
+    let disks = disks(folder.path());
     assert_eq!(disks[2].partitions, [(1 << 20, 2 << 20)]);
 }
 

@@ -1,6 +1,6 @@
 //! Tests of `inventory::addresses`.
 
-use agent::inventory::addresses::{by_path, is_pci};
+use agent::testing::{by_path, is_pci};
 
 #[test]
 fn places_of_disks() {

@@ -1,6 +1,6 @@
 //! Tests of `inventory::memory`.
 
-use agent::inventory::memory::{MEMORY_DEVICE, of_modules};
+use agent::testing::{MEMORY_DEVICE, of_modules};
 
 fn module(size: u16, extended: u32) -> Vec<u8> {
     let mut structure = vec![0; 40];

@@ -1,6 +1,6 @@
 //! Tests of `journal`.
 
-use agent::journal::{Journal, LINES_MAX};
+use agent::testing::{Journal, LINES_MAX};
 use machinery::clock::Clock;
 
 #[test]

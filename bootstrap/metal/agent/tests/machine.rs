@@ -1,6 +1,6 @@
 //! Tests of `machine`.
 
-use agent::machine::Arguments;
+use agent::testing::Arguments;
 
 #[test]
 fn kernel_arguments() {

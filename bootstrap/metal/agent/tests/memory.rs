@@ -4,7 +4,7 @@ use std::io;
 
 use machinery::random::Random;
 
-use agent::disk::Disk;
+use agent::testing::Disk;
 
 /// A disk in memory with simulated power cuts.
 pub struct Memory {

@@ -1,6 +1,6 @@
 //! Tests of `modules`.
 
-use agent::modules::Tried;
+use agent::testing::Tried;
 use parking_lot::Mutex;
 
 #[test]

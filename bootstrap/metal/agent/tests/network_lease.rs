@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use agent::network::lease::{Request, read};
+use agent::testing::lease::{Request, read};
 use agent_protocol::dhcp::{Kind, Packet, options};
 use proptest::prelude::*;
 

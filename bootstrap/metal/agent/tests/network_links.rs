@@ -1,6 +1,6 @@
 //! Tests of `network::links`.
 
-use agent::network::links::{interfaces, read_mac};
+use agent::testing::{interfaces, read_mac};
 
 #[test]
 fn mac_addresses() {

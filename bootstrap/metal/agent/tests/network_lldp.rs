@@ -6,11 +6,8 @@ use std::os::fd::AsRawFd as _;
 use std::process::Command;
 use std::time::Duration;
 
-use agent::inventory::{Known, inventory};
-use agent::journal::Journal;
-use agent::network::Links;
-use agent::network::lldp::message::Neighbour;
-use agent::network::lldp::{Neighbours, PERIOD, WAIT_MAX};
+use agent::testing::lldp::{Neighbour, Neighbours, PERIOD, WAIT_MAX};
+use agent::testing::{Journal, Known, Links, inventory};
 use machinery::clock::Clock;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;

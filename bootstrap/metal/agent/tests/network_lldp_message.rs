@@ -1,7 +1,7 @@
 //! Tests of `network::lldp::message`.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
-use agent::network::lldp::message::{
+use agent::testing::lldp::{
     CHASSIS, END, IEEE_802_1, Neighbour, OF_ORGANISATION, PORT, SYSTEM_NAME, TIME_TO_LIVE,
 };
 use proptest::collection::vec;

@@ -3,7 +3,7 @@
 use rustls::client::danger::ServerCertVerifier as _;
 use std::sync::Arc;
 
-use agent::server::trust::{AnyTime, authorities};
+use agent::testing::{AnyTime, authorities};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, date_time_ymd};
 use rustls::crypto::ring;
 use rustls_pki_types::{ServerName, UnixTime};

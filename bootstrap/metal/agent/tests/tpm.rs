@@ -3,9 +3,8 @@
 
 use std::io::{Read, Write};
 
-use agent::tpm::Tpm;
-use agent::tpm::key::{Binding, EndorsementKey};
-use agent::tpm::wire::{Message, answer};
+use agent::testing::{Tpm, answer};
+use agent::tpm::{Binding, EndorsementKey, Message};
 
 /// A TPM that returns the given answers, and records the commands.
 struct Recorded {

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use agent::journal::Journal;
-use agent::work::progress::Reporter;
+use agent::testing::{Journal, Reporter};
 use agent_protocol::{Progress, State};
 use machinery::clock::Clock;
 use serde_json::json;

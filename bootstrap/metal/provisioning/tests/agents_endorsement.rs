@@ -3,8 +3,7 @@
 
 use aes::Aes128;
 use aes::cipher::KeyIvInit as _;
-use agent::tpm::wire::Message;
-use agent::tpm::{Binding, EndorsementKey};
+use agent::tpm::{Binding, EndorsementKey, Message};
 use agent_protocol::{Endorsement, hexadecimal};
 use machinery::random::Random;
 use metal_provisioning::agents::endorsement::{Endorsements, derived, seal, seed, wrapped};

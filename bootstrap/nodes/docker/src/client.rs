@@ -251,9 +251,7 @@ impl Client {
     /// Sends a request and returns the answer, if that is no refusal.
     async fn exchange(&self, request: Request<Body>) -> Result<Response<Incoming>> {
         let stream = socket::connect(&self.socket, self.engine()).await?;
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
-        // It ends with the answer's body.
-        tokio::spawn(connection.with_upgrades());
+        let mut sender = net::http1(stream).await?;
         let answer = sender.send_request(request).await.context("the connection ended without an answer")?;
         let status = answer.status();
         if status.is_success()

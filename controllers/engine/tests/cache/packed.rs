@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::cache::contents::{Contents, Stored};
-use engine::cache::packed::{is_wide, packed};
-use engine::cache::stored;
+use engine::testing::{Contents, Stored, is_wide, packed, stored};
 use engine::{Cache, Kind, NamespacedName, names};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;

@@ -8,15 +8,13 @@ use engine::etcd::{self as wire, Member};
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::{BodyExt, Collected, Full, Limited};
 use hyper::body::Body;
-use hyper::client::conn::http2::{self, SendRequest};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper::client::conn::http2::SendRequest;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::Portforwarder;
 use kube::{Api, Client};
 use prost::Message;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
 use crate::error::{Error, Result};
@@ -37,13 +35,11 @@ pub const ANSWER_BYTES: usize = 64 << 10;
 /// A connection to one member.
 pub struct EtcdClient {
     sender: SendRequest<Full<Bytes>>,
-    connection: JoinHandle<()>,
     forward: Portforwarder,
 }
 
 impl Drop for EtcdClient {
     fn drop(&mut self) {
-        self.connection.abort();
         self.forward.abort();
     }
 }
@@ -81,13 +77,8 @@ impl EtcdClient {
         let stream = forward.take_stream(PORT).ok_or_else(|| failed("the port-forward has no stream"))?;
         let name = ServerName::try_from(SERVER_NAME).map_err(failed)?;
         let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(failed)?;
-        let (sender, connection) =
-            http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(failed)?;
-        let connection = tokio::spawn(async move {
-            // The next call reports that the connection has ended.
-            let _ = connection.await;
-        });
-        Ok(Self { sender, connection, forward })
+        let sender = net::http2(stream).await.map_err(failed)?;
+        Ok(Self { sender, forward })
     }
 
     /// Returns whether the connection has ended.

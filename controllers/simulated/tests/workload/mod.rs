@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::DateTime;
 use engine::etcd;
-use engine::workload_clients::WorkloadClients;
+use engine::testing::WorkloadClients;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use http_body_util::{BodyExt, Full};

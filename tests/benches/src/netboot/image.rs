@@ -4,10 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use agent::deploy::{Checksum, Fetched, Order, Source, write};
-use agent::disk::BlockDevice;
-use agent::journal::Journal;
-use agent::server::{authorities, https, image_client_config};
+use agent::testing::{
+    BlockDevice, Checksum, Fetched, Journal, Order, Source, authorities, https, image_client_config, write,
+};
 use anyhow::{Context, Result};
 use machinery::random::Random;
 use metal_boot::images::cache::sum;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use agent::tpm::{Binding, Tpm};
+use agent::testing::Tpm;
+use agent::tpm::Binding;
 use agent_protocol::{Endorsement, from_hexadecimal, hexadecimal};
 use anyhow::{Context as _, Result, ensure};
 use machinery::random::Random;

@@ -5,7 +5,6 @@ use futures::StreamExt;
 use http::header::{CONNECTION, HOST, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE};
 use http::{Request, Response, Uri};
 use http_body_util::{BodyStream, Full};
-use hyper_util::rt::TokioIo;
 use machinery::status::Status;
 use serde_json::Value;
 
@@ -32,10 +31,7 @@ pub(super) async fn proxy(
     let failed =
         |why: String| Status::new(503, "ServiceUnavailable", format!("error trying to reach the Pod: {why}"));
     let stream = node.dial(pod, number).await.map_err(|error| failed(error.to_string()))?;
-    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = handshake.map_err(|error| failed(error.to_string()))?;
-    // It ends with the body of the answer, or when the client goes away.
-    tokio::spawn(connection);
+    let mut sender = net::http1(stream).await.map_err(|error| failed(error.to_string()))?;
     let forwarded = forwarded(request, number).map_err(|error| failed(error.to_string()))?;
     let answer = sender.send_request(forwarded).await.map_err(|error| failed(error.to_string()))?;
     let (mut parts, body) = answer.into_parts();

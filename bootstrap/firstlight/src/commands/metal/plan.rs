@@ -1,7 +1,7 @@
 //! `metal plan`: what provisioning a host would do to its machine.
 
 use agent::Disk;
-use agent::deploy::choose;
+use agent::choose;
 use anyhow::{Result, anyhow, ensure};
 use clap::Args;
 use kube::{Api, ResourceExt};

@@ -10,4 +10,4 @@ pub mod lldp;
 pub use attached::{Attached, Network, Tools};
 pub use client::ask_on_all;
 pub use fixed::Fixed;
-pub use links::{Link, Links, interfaces, read_mac};
+pub use links::{Links, interfaces, read_mac};

@@ -3,8 +3,8 @@
 //! A server that knows the key makes a challenge that only this TPM can open (`TPM2_MakeCredential`, which needs no TPM), and that is
 //! bound to the certificate with which the machine enrols ([`Binding`]). The few commands that are needed are encoded by hand.
 
-pub mod key;
-pub mod wire;
+mod key;
+pub(crate) mod wire;
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,7 +15,8 @@ use anyhow::{Context, Result};
 use machinery::clock::Clock;
 
 pub use key::{Binding, EndorsementKey};
-use wire::{Authorisation, Message, answer, command};
+pub use wire::Message;
+use wire::{Authorisation, answer, command};
 
 /// The device with the kernel's resource manager, which manages the TPM's few object slots; TPMs before 2.0 do not have it.
 const DEVICE: &str = "/dev/tpmrm0";

@@ -72,19 +72,16 @@ pub enum Authorisation {
     Password,
     /// A session whose policy is satisfied; it ends with the command.
     Session(u32),
-    /// A session whose policy is satisfied; it stays open after the command.
-    Kept(u32),
 }
 
 impl Authorisation {
     /// Writes handle, nonce, attributes, and HMAC of the authorisation.
     fn write(self, area: Message) -> Message {
-        let (handle, attributes) = match self {
-            Self::Password => (0x4000_0009, 0),
-            Self::Session(handle) => (handle, 0),
-            Self::Kept(handle) => (handle, 1),
+        let handle = match self {
+            Self::Password => 0x4000_0009,
+            Self::Session(handle) => handle,
         };
-        area.u32(handle).sized(&[]).u8(attributes).sized(&[])
+        area.u32(handle).sized(&[]).u8(0).sized(&[])
     }
 }
 

@@ -2,8 +2,7 @@
 
 use aes::Aes128;
 use aes::cipher::KeyIvInit as _;
-use agent::tpm::wire::Message;
-use agent::tpm::{Binding, EndorsementKey};
+use agent::tpm::{Binding, EndorsementKey, Message};
 use agent_protocol::{Challenge, Endorsement, from_hexadecimal, hexadecimal};
 use machinery::random::Random;
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};

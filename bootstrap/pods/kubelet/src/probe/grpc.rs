@@ -4,10 +4,8 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
-use hyper_util::rt::{TokioExecutor, TokioIo};
 use k8s_openapi::api::core::v1::GRPCAction;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use tokio::task::JoinSet;
 
 use super::http::AGENT;
 use super::target::Target;
@@ -25,16 +23,12 @@ const SERVING: u64 = 1;
 pub(super) async fn check(action: &GRPCAction, target: &Target) -> Result<()> {
     let service = action.service.as_deref().unwrap_or_default();
     let (stream, host, port) = target.dial(None, &IntOrString::Int(action.port)).await?;
-    let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+    let mut sender = net::http2(stream).await?;
     let request = hyper::Request::post(format!("http://{host}:{port}/grpc.health.v1.Health/Check"))
         .header("content-type", "application/grpc")
         .header("te", "trailers")
         .header("user-agent", AGENT)
         .body(Full::new(Bytes::from(message(service))))?;
-    // The connection ends with this future.
-    let mut tasks = JoinSet::new();
-    tasks.spawn(connection);
     let answer = sender.send_request(request).await.context("no answer")?;
     ensure!(answer.status().is_success(), "the server answers with {}, which is not gRPC", answer.status());
     let head = answer.headers().clone();

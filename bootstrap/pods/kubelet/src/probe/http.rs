@@ -4,10 +4,8 @@ use anyhow::{Context, Result, ensure};
 use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT};
-use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::{HTTPGetAction, HTTPHeader};
 use net::BoxStream;
-use tokio::task::JoinSet;
 
 use super::target::Target;
 use super::tls;
@@ -44,12 +42,9 @@ pub(crate) async fn get(action: &HTTPGetAction, target: &Target) -> Result<()> {
 }
 
 async fn ask(stream: BoxStream, path: &str, headers: HeaderMap) -> Result<(u16, Option<String>)> {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
+    let mut sender = net::http1(stream).await?;
     let mut request = hyper::Request::get(path).body(Empty::<Bytes>::new())?;
     *request.headers_mut() = headers;
-    // The connection ends with this future.
-    let mut tasks = JoinSet::new();
-    tasks.spawn(connection);
     let answer = sender.send_request(request).await.context("no answer")?;
     let location = answer.headers().get(LOCATION).and_then(|to| Some(to.to_str().ok()?.to_owned()));
     Ok((answer.status().as_u16(), location))

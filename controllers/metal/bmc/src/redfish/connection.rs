@@ -8,8 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::http1::SendRequest;
 use net::{BoxStream, without_brackets};
 use rustls_pki_types::ServerName;
 use serde_json::Value;
@@ -172,10 +171,7 @@ impl Connection {
                 Box::new(secured.map_err(|error| refused(&error))?)
             }
         };
-        let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|error| broken(&error))?;
-        tokio::spawn(connection);
-        Ok(sender)
+        net::http1(stream).await.map_err(|error| broken(&error))
     }
 }
 
