@@ -244,7 +244,6 @@ fn no_circle_of_imports_leaves_its_folder() {
 const SPREAD: &[(&str, &str, usize)] = &[
     ("apiserver/machinery", "Run", 5),
     ("bootstrap/nodes/docker", "Docker", 6),
-    ("bootstrap/nodes/runtime", "Own", 8),
     ("bootstrap/pivot", "Pivot", 13),
     ("bootstrap/pods/kubelet", "Worker", 7),
     ("controllers/engine", "Objects", 4),
