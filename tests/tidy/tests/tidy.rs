@@ -245,7 +245,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("apiserver/machinery", "Run", 5),
     ("bootstrap/nodes/docker", "Docker", 6),
     ("bootstrap/pivot", "Pivot", 13),
-    ("bootstrap/pods/kubelet", "Worker", 7),
     ("controllers/engine", "Objects", 4),
     ("controllers/kubeadm", "ConfigController", 4),
     ("controllers/kubeadm", "ControlPlaneController", 7),
