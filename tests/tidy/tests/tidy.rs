@@ -247,7 +247,6 @@ const SPREAD: &[(&str, &str, usize)] = &[
     ("controllers/kubeadm", "ConfigController", 4),
     ("controllers/kubeadm", "ControlPlaneController", 7),
     ("controllers/topology", "TopologyController", 15),
-    ("tests/netboot", "Service", 4),
 ];
 
 #[test]
