@@ -34,7 +34,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::in_place::SharedUpdater;
+use engine::in_place::{Decisions, SharedUpdater};
 use engine::object::{self, Request};
 use engine::{
     Applied, Controller, Descriptor, Error, External, Frame, GroupKind, Manager, Membership, NamespacedName,
@@ -48,7 +48,6 @@ use schemas::controlplane::KubeadmControlPlane;
 use crate::checks::Checks;
 use crate::etcd::EtcdClients;
 use crate::names;
-use in_place::decisions::Decisions;
 use observe::ControlPlaneController;
 use observed::Observed;
 use plan::Plan;

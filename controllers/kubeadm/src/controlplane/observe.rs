@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::etcd::Member;
 use engine::events::Recorder;
-use engine::in_place::SharedUpdater;
+use engine::in_place::{Decisions, SharedUpdater};
 use engine::names as shared;
 use engine::{
     Applied, External, ExternalObject, Manager, NamespacedName, Objects, Scope, Workload, object, owners,
@@ -19,7 +19,6 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::controlplane::KubeadmControlPlane;
 
 use super::addons::{self, Addons};
-use super::in_place::decisions::Decisions;
 use super::observed::{ControlPlaneMachine, Kubeconfig, Observed, Template, View, is_ready};
 use super::{desired, etcd_members, outdated, remediation::candidates, removal};
 use crate::certificates::{self, Purpose};
@@ -54,7 +53,8 @@ pub(super) struct ControlPlaneController {
     /// The last event recorded about each control plane (by UID).
     pub recorded_events: Mutex<BTreeMap<String, String>>,
     pub updater: SharedUpdater,
-    pub decisions: Decisions,
+    /// By UID of the Machine, and generation of the control plane.
+    pub decisions: Decisions<(String, Option<i64>)>,
     /// The time at which the API server of each Machine (by UID) was last asked for its certificate.
     pub expiry_asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
 }

@@ -25,7 +25,8 @@ impl ControlPlaneController {
         let generation = observed.control_plane.metadata.generation;
         let now = self.manager.clock().monotonic();
         for member in &observed.machines {
-            let decision = self.decisions.get(object::uid(member.machine.as_ref()), generation, now);
+            let about = (object::uid(member.machine.as_ref()).to_owned(), generation);
+            let decision = self.decisions.get(&about, now);
             observed.decisions.extend(decision.map(|decision| (member.name().to_owned(), decision)));
         }
     }
@@ -37,7 +38,8 @@ impl ControlPlaneController {
         tracing::info!(machine = name, ?decision, "update in place");
         let generation = observed.control_plane.metadata.generation;
         let now = self.manager.clock().monotonic();
-        self.decisions.keep(object::uid(member.machine.as_ref()), generation, decision, now);
+        let about = (object::uid(member.machine.as_ref()).to_owned(), generation);
+        self.decisions.keep(about, decision, now);
         Ok(())
     }
 
