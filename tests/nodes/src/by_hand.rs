@@ -13,7 +13,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use node_images::NodeImages;
 use node_runtime::supervisor::no_steps;
-use node_runtime::{Options, Own};
+use node_runtime::{LinuxRuntime, Options};
 use system_containers::{Image, Images as _, Runtime as _, Spec};
 
 use crate::images::Images;
@@ -110,21 +110,21 @@ async fn bring_up(images: &Images, folder: &Path, size: Size) -> Result<()> {
     let (clock, random) = (Clock::system(), Random::system());
     let options = Options { data: folder.join("data"), range: None, clock, random, steps: no_steps };
     let image = unpack(images, folder).await?;
-    let hand = Hand { own: Own::open(options).await?, images, image, folder, size };
+    let hand = Hand { runtime: LinuxRuntime::open(options).await?, images, image, folder, size };
     let before = Machine::look(images, folder).await?;
     let steps = Steps::new("by-hand");
     if let Err(error) = hand.play(&steps).await {
         return Err(anyhow!("{error:#}\n{}", hand.explained().await));
     }
     for node in hand.nodes() {
-        hand.own.remove(node).await?;
+        hand.runtime.remove(node).await?;
     }
     steps.done("all nodes removed")?;
     before.is(&Machine::look(images, folder).await?)
 }
 
 struct Hand<'a> {
-    own: Own,
+    runtime: LinuxRuntime,
     images: &'a Images,
     image: Image,
     folder: &'a Path,
@@ -209,13 +209,13 @@ impl Hand<'_> {
     }
 
     async fn start(&self, name: &str) -> Result<()> {
-        self.own.create(&Spec::of(name, &self.image)).await?;
-        self.own.start(name).await?;
+        self.runtime.create(&Spec::of(name, &self.image)).await?;
+        self.runtime.start(name).await?;
         self.exec(name, &["tee", PODS_NETWORK], RANGES.as_bytes()).await.map(drop)
     }
 
     async fn address(&self, name: &str) -> Result<String> {
-        let found = self.own.inspect(name).await?.with_context(|| format!("{name} is gone"))?;
+        let found = self.runtime.inspect(name).await?.with_context(|| format!("{name} is gone"))?;
         Ok(found.address.to_string())
     }
 
@@ -227,7 +227,7 @@ impl Hand<'_> {
 
     /// Runs a command in a node.
     async fn exec(&self, node: &str, command: &[&str], input: &[u8]) -> Result<String> {
-        let captured = system_containers::run(&self.own, node, command, input, STEP).await?;
+        let captured = system_containers::run(&self.runtime, node, command, input, STEP).await?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, error) = (text(&captured.stdout), text(&captured.stderr));
         if !captured.is_success() {
@@ -254,7 +254,7 @@ impl Hand<'_> {
             }
         }
         for node in self.nodes() {
-            let console = self.own.console(node, 4096).await.unwrap_or_default();
+            let console = self.runtime.console(node, 4096).await.unwrap_or_default();
             text += &format!("--- console of {node}\n{}\n", String::from_utf8_lossy(&console));
             let state = self.exec(node, &["sh", "-c", STATE], b"").await;
             text += &state.unwrap_or_else(|error| format!("{error:#}"));

@@ -21,7 +21,7 @@ use tokio::io::AsyncRead;
 use tokio::time::timeout;
 use tokio_util::io::{ReaderStream, StreamReader};
 
-use crate::api::{Listed, Version};
+use crate::api::{Info, Listed, Version};
 use crate::limits;
 use crate::socket::{self, Engine};
 
@@ -151,6 +151,11 @@ impl Client {
     }
 
     /// The same with an object that is sent.
+    /// Returns what the daemon says of itself and its machine.
+    pub(crate) async fn info(&self) -> Result<Info> {
+        self.get("/info").await
+    }
+
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,

@@ -8,7 +8,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use node_docker::{Docker, Engine};
 use node_images::NodeImages;
-use node_runtime::Own;
+use node_runtime::LinuxRuntime;
 use node_runtime::groups::{self, Version};
 use system_containers::{Images, Runtime};
 
@@ -23,7 +23,7 @@ const DOCKER: &str = "docker";
 /// What runs nodes.
 pub enum Opened {
     /// This program itself.
-    Own(Arc<Own>),
+    Own(Arc<LinuxRuntime>),
     /// Docker or Podman.
     Docker(Choice, Arc<Docker>),
 }
@@ -40,7 +40,7 @@ impl Opened {
     /// Returns what runs containers.
     pub fn runtime(&self) -> Arc<dyn Runtime> {
         match self {
-            Self::Own(own) => own.clone(),
+            Self::Own(runtime) => runtime.clone(),
             Self::Docker(_, docker) => docker.clone(),
         }
     }
@@ -116,7 +116,7 @@ impl Settings {
                 let (data, range) = (self.folder.clone(), self.range);
                 let (clock, random) = (clock.clone(), random.clone());
                 let options = node_runtime::Options { data, range, clock, random, steps: |_, _| {} };
-                return Ok(Opened::Own(Arc::new(Own::open(options).await?)));
+                return Ok(Opened::Own(Arc::new(LinuxRuntime::open(options).await?)));
             }
             Choice::Docker => Engine::Docker,
             Choice::Podman => Engine::Podman,

@@ -1,7 +1,6 @@
 //! The MachineDeployment controller.
 
 pub mod changes;
-mod decision_cache;
 mod decisions;
 mod facts;
 mod in_place;
@@ -19,7 +18,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::controller::requests_of;
 use engine::external::{change_key, reference_key};
-use engine::in_place::SharedUpdater;
+use engine::in_place::{Decisions, SharedUpdater};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{label, uid};
 use engine::{
@@ -112,7 +111,7 @@ fn start(manager: &Manager, updater: &SharedUpdater) {
         applied,
         recorder,
         updater: updater.clone(),
-        decisions: decision_cache::none(),
+        decisions: Decisions::default(),
     }));
 }
 

@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use engine::in_place::{Decision, SharedUpdater};
+use engine::in_place::{Decision, Decisions, SharedUpdater};
 use engine::names::DEPLOYMENT_NAME;
 use engine::object::{is_deleting, label, uid};
 use engine::{Applied, External, Manager, NamespacedName, Objects, owners};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-use super::decision_cache::DecisionCache;
 use crate::change::Reference;
 use engine::selector;
 
@@ -75,7 +74,8 @@ pub(super) struct MachineDeploymentController {
     pub applied: Applied,
     pub recorder: engine::events::Recorder,
     pub updater: SharedUpdater,
-    pub decisions: DecisionCache,
+    /// By namespace, and the names of an old and of the new MachineSet: nothing of a MachineSet that they depend on changes.
+    pub decisions: Decisions<(String, String, String)>,
 }
 
 impl MachineDeploymentController {

@@ -4,6 +4,7 @@
 //! their new spec. Then the Machine controller calls [`Updater::update_machine`] until it is done, and removes the marks
 //! (`contract/controllers.md`, §2 to §5).
 
+mod decisions;
 mod difference;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use crate::error::Result;
 use crate::external::ExternalObject;
 use crate::object::{Kind, annotation};
 
+pub use decisions::Decisions;
 pub use difference::{SPEC, TEMPLATE_SPEC, decide};
 
 /// Annotation on a Machine and its objects: it is updated in place.

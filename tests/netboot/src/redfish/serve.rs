@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::answers::{Answer, answer, error, json as json_answer};
 use super::orders::Fault;
+use super::resources::{Seen, resource};
 use super::service::Service;
 use super::writes::TASK;
 
@@ -165,6 +166,11 @@ impl Service {
             Method::DELETE => self.delete(&path),
             _ => error(405, "The method is not allowed."),
         })
+    }
+
+    async fn resource(&self, path: &str) -> Option<Value> {
+        let seen = Seen { is_on: self.machine.is_on().await, macs: self.machine.macs() };
+        resource(&self.behaviour, &self.state(), &seen, path)
     }
 
     fn tag(&self) -> String {

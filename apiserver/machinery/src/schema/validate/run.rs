@@ -1,4 +1,4 @@
-//! The state of one validation: the errors found, and the work done.
+//! The state of one validation: the errors found, their fields, and the work done.
 
 use std::cell::Cell;
 
@@ -31,25 +31,14 @@ impl Outcome {
     }
 }
 
-pub(super) struct Run<'a> {
+/// How errors name the fields of an object.
+pub(super) struct Fields<'a> {
     /// The path that is prepended to the fields of errors, but not to the paths in messages.
     prefix: &'a str,
-    /// The work done, in values and text. Each alternative of a schema walks the whole value again.
-    work: Cell<u64>,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(prefix: &'a str) -> Self {
-        Self { prefix, work: Cell::new(0) }
-    }
-
-    /// Counts a value of `bytes` bytes. Returns false if the work exceeds its limit.
-    pub(super) fn pay(&self, bytes: usize) -> bool {
-        self.work.set(self.work.get() + 1 + bytes as u64 / 8);
-        self.work.get() <= MAX_VALIDATION_WORK
-    }
-
-    pub(super) fn field(&self, path: &str) -> String {
+impl Fields<'_> {
+    pub(super) fn name(&self, path: &str) -> String {
         match (self.prefix, path) {
             ("", path) => path.to_owned(),
             (prefix, "") => prefix.to_owned(),
@@ -59,11 +48,33 @@ impl<'a> Run<'a> {
 
     /// Returns an error whose message begins with the field's name.
     pub(super) fn error(&self, kind: FieldErrorKind, path: &str, value: &Value, what: &str) -> FieldError {
-        FieldError::new(kind, self.field(path), value, format!("{path} in body {what}"))
+        FieldError::new(kind, self.name(path), value, format!("{path} in body {what}"))
     }
 
     /// Returns an error that belongs to no field.
     pub(super) fn plain(&self, what: String) -> FieldError {
         FieldError::new(FieldErrorKind::Invalid, self.prefix, &"".into(), what)
+    }
+}
+
+pub(super) struct Run<'a> {
+    fields: Fields<'a>,
+    /// The work done, in values and text. Each alternative of a schema walks the whole value again.
+    work: Cell<u64>,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(prefix: &'a str) -> Self {
+        Self { fields: Fields { prefix }, work: Cell::new(0) }
+    }
+
+    pub(super) fn fields(&self) -> &Fields<'a> {
+        &self.fields
+    }
+
+    /// Counts a value of `bytes` bytes. Returns false if the work exceeds its limit.
+    pub(super) fn pay(&self, bytes: usize) -> bool {
+        self.work.set(self.work.get() + 1 + bytes as u64 / 8);
+        self.work.get() <= MAX_VALIDATION_WORK
     }
 }

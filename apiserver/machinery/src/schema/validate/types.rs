@@ -2,41 +2,39 @@
 
 use serde_json::Value;
 
-use super::run::{Outcome, Run};
+use super::run::{Fields, Outcome};
 use crate::field::FieldErrorKind;
 use crate::schema::number::Numeric;
 use crate::schema::{Kind, Schema, Validation};
 
-impl Run<'_> {
-    pub(super) fn kind(&self, schema: &Schema, value: &Value, path: &str) -> Outcome {
-        let format = known_format(&schema.validation);
-        let expected = expected_types(schema);
-        if expected.is_empty() && format.is_empty() {
-            return Outcome::default();
-        }
-        let fails = |found: &str| {
-            let what = format!("must be of type {}: \"{found}\"", expected.join(","));
-            Outcome::one(self.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what))
-        };
-        if value.is_null() {
-            return if expected.is_empty() || schema.nullable { Outcome::default() } else { fails("null") };
-        }
-        let numeric = expected.contains(&"number") || expected.contains(&"integer");
-        let unformatted = format.is_empty() || value.is_string() || value.is_array();
-        if !unformatted && !fits_type(expected, value) {
-            // With a format, kube-apiserver names the Go types, for example `int32` and `float64`.
-            let found = format_of(value);
-            let what = format!("must be of type {format}: \"{found}\"");
-            return Outcome::one(self.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what));
-        }
-        if !numeric && !format.is_empty() && (value.is_string() || value.is_array()) {
-            return Outcome { errors: Vec::new(), matches: 1 };
-        }
-        if fits_type(expected, value) {
-            Outcome { errors: Vec::new(), matches: 2 }
-        } else {
-            fails(type_of(value))
-        }
+pub(super) fn kind(fields: &Fields<'_>, schema: &Schema, value: &Value, path: &str) -> Outcome {
+    let format = known_format(&schema.validation);
+    let expected = expected_types(schema);
+    if expected.is_empty() && format.is_empty() {
+        return Outcome::default();
+    }
+    let fails = |found: &str| {
+        let what = format!("must be of type {}: \"{found}\"", expected.join(","));
+        Outcome::one(fields.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what))
+    };
+    if value.is_null() {
+        return if expected.is_empty() || schema.nullable { Outcome::default() } else { fails("null") };
+    }
+    let numeric = expected.contains(&"number") || expected.contains(&"integer");
+    let unformatted = format.is_empty() || value.is_string() || value.is_array();
+    if !unformatted && !fits_type(expected, value) {
+        // With a format, kube-apiserver names the Go types, for example `int32` and `float64`.
+        let found = format_of(value);
+        let what = format!("must be of type {format}: \"{found}\"");
+        return Outcome::one(fields.error(FieldErrorKind::TypeInvalid, path, &found.into(), &what));
+    }
+    if !numeric && !format.is_empty() && (value.is_string() || value.is_array()) {
+        return Outcome { errors: Vec::new(), matches: 1 };
+    }
+    if fits_type(expected, value) {
+        Outcome { errors: Vec::new(), matches: 2 }
+    } else {
+        fails(type_of(value))
     }
 }
 

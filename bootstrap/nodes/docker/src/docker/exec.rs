@@ -15,56 +15,56 @@ use serde_json::json;
 use system_containers::{Exec, Exit};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
-use super::Docker;
+use super::containers::Containers;
 use crate::api::{Executed, Made};
+use crate::client::Client;
 use crate::{frames, limits};
 
-impl Docker {
-    pub(crate) async fn exec_in_container(&self, name: &str, exec: Exec<'_>) -> Result<Exit> {
-        let Exec { command, environment, stdin, stdout, stderr, time_limit } = exec;
-        if command.is_empty() {
-            bail!("there is no command to run");
-        }
-        let is_privileged = self.own(name).await?.host_config.privileged;
-        let environment: Vec<String> =
-            environment.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let sent = json!({
-            "AttachStdin": true, "AttachStdout": true, "AttachStderr": true, "Tty": false,
-            "Privileged": is_privileged, "User": "0", "WorkingDir": "/",
-            "Env": environment, "Cmd": limited(command, time_limit),
-        });
-        let program = async {
-            let path = format!("/containers/{name}/exec");
-            let made: Made = self.client.post(&path, sent, limits::CALL).await?;
-            let sent = json!({"Detach": false, "Tty": false});
-            let stream = self.client.upgrade(&format!("/exec/{}/start", made.id), sent).await?;
-            let attached = attach(stream, stdin, stdout, stderr).await;
-            attached.with_context(|| format!("{} broke off", self.engine().name()))?;
-            self.exit_code(&made.id).await
-        };
-        let program = program.fuse();
-        tokio::pin!(program);
-        match tokio::time::timeout(time_limit, &mut program).await {
-            Ok(code) => Ok(Exit::Code(code?)),
-            Err(_) => {
-                // In a container that is paused meanwhile, it ends when that is resumed.
-                tokio::time::timeout(limits::EXEC_END, program).await.ok();
-                Ok(Exit::TimedOut)
-            }
+pub(super) async fn exec(containers: &Containers, name: &str, exec: Exec<'_>) -> Result<Exit> {
+    let client = containers.client();
+    let Exec { command, environment, stdin, stdout, stderr, time_limit } = exec;
+    if command.is_empty() {
+        bail!("there is no command to run");
+    }
+    let is_privileged = containers.own(name).await?.host_config.privileged;
+    let environment: Vec<String> =
+        environment.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let sent = json!({
+        "AttachStdin": true, "AttachStdout": true, "AttachStderr": true, "Tty": false,
+        "Privileged": is_privileged, "User": "0", "WorkingDir": "/",
+        "Env": environment, "Cmd": limited(command, time_limit),
+    });
+    let program = async {
+        let path = format!("/containers/{name}/exec");
+        let made: Made = client.post(&path, sent, limits::CALL).await?;
+        let sent = json!({"Detach": false, "Tty": false});
+        let stream = client.upgrade(&format!("/exec/{}/start", made.id), sent).await?;
+        let attached = attach(stream, stdin, stdout, stderr).await;
+        attached.with_context(|| format!("{} broke off", client.engine().name()))?;
+        exit_code(client, &made.id).await
+    };
+    let program = program.fuse();
+    tokio::pin!(program);
+    match tokio::time::timeout(time_limit, &mut program).await {
+        Ok(code) => Ok(Exit::Code(code?)),
+        Err(_) => {
+            // In a container that is paused meanwhile, it ends when that is resumed.
+            tokio::time::timeout(limits::EXEC_END, program).await.ok();
+            Ok(Exit::TimedOut)
         }
     }
+}
 
-    /// Returns the exit code of a program whose streams have ended.
-    async fn exit_code(&self, id: &str) -> Result<i32> {
-        let [mut pause, longest] = limits::EXIT_AGAIN;
-        loop {
-            let found: Executed = self.client.get(&format!("/exec/{id}/json")).await?;
-            if let (false, Some(code)) = (found.running, found.exit_code) {
-                return Ok(code);
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(longest);
+/// Returns the exit code of a program whose streams have ended.
+async fn exit_code(client: &Client, id: &str) -> Result<i32> {
+    let [mut pause, longest] = limits::EXIT_AGAIN;
+    loop {
+        let found: Executed = client.get(&format!("/exec/{id}/json")).await?;
+        if let (false, Some(code)) = (found.running, found.exit_code) {
+            return Ok(code);
         }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(longest);
     }
 }
 

@@ -4,13 +4,13 @@ use anyhow::Result;
 use node_runtime::preflight::{inotify, machine_has_resource_capability};
 use system_containers::Finding;
 
-use super::Docker;
+use crate::client::Client;
 use crate::preflight::{Facts, findings};
 
-pub(super) async fn examine(docker: &Docker) -> Result<Vec<Finding>> {
-    let info = docker.info().await?;
+pub(super) async fn examine(client: &Client) -> Result<Vec<Finding>> {
+    let info = client.info().await?;
     Ok(findings(&Facts {
-        engine: docker.engine(),
+        engine: client.engine(),
         is_rootless: info.rootless || info.has_option("rootless"),
         is_virtual: info.operating_system.contains("Docker Desktop"),
         version: info.server_version,

@@ -1,6 +1,7 @@
 //! What an image is, before a container is made of it. A container that never runs shows its files.
 
 use std::fs::File;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use http::Method;
@@ -9,10 +10,10 @@ use serde_json::json;
 use system_containers::Image;
 use tokio::io::AsyncReadExt;
 
-use super::Docker;
+use super::containers::Containers;
 use crate::api::{ImageInspected, Made};
 use crate::body::LABEL_OWNER;
-use crate::client::{Sent, quoted, unless_missing};
+use crate::client::{Client, Sent, quoted, unless_missing};
 use crate::limits;
 
 /// Label of a container that only shows the files of an image.
@@ -26,7 +27,12 @@ const VERSION: &str = "/kind/version";
 ///
 /// # Errors
 /// It is for another architecture, has no init, or lacks a program of a node.
-pub(crate) async fn node(docker: &Docker, name: &str, found: &ImageInspected) -> Result<Image> {
+pub(super) async fn node(
+    containers: &Containers,
+    data: &Path,
+    name: &str,
+    found: &ImageInspected,
+) -> Result<Image> {
     let (own, architecture) = (bundle::architecture(), &found.architecture);
     ensure!(
         architecture.is_empty() || architecture == own,
@@ -37,19 +43,19 @@ pub(crate) async fn node(docker: &Docker, name: &str, found: &ImageInspected) ->
         "the image {name} is not that of a node: it has no entrypoint and no command, so that nothing would be its init"
     );
     let path = found.config.env.iter().find_map(|variable| variable.strip_prefix("PATH="));
-    let _lock = locked(docker).await?;
-    let labels = json!({LABEL_OWNER: docker.owner, LABEL_LOOK: "true"});
+    let _lock = locked(data).await?;
+    let labels = json!({LABEL_OWNER: containers.owner(), LABEL_LOOK: "true"});
     let body = json!({"Image": found.id, "Labels": labels, "HostConfig": {"NetworkMode": "none"}});
-    let made: Made = docker.client.post("/containers/create", body, limits::CONTAINER).await?;
-    let looked = look(docker, name, path.unwrap_or(PATH), &made.id).await;
-    docker.client.remove_container(&made.id).await?;
+    let made: Made = containers.client().post("/containers/create", body, limits::CONTAINER).await?;
+    let looked = look(containers, name, path.unwrap_or(PATH), &made.id).await;
+    containers.client().remove_container(&made.id).await?;
     Ok(Image { id: name.to_owned(), kubernetes: looked?, ..Image::default() })
 }
 
 /// Waits until no other process removes what was left.
-async fn locked(docker: &Docker) -> Result<File> {
+async fn locked(data: &Path) -> Result<File> {
     loop {
-        if let Some(lock) = files::try_lock_shared(&docker.data.join(LOCK))? {
+        if let Some(lock) = files::try_lock_shared(&data.join(LOCK))? {
             return Ok(lock);
         }
         tokio::time::sleep(limits::LOOK_AGAIN).await;
@@ -57,28 +63,28 @@ async fn locked(docker: &Docker) -> Result<File> {
 }
 
 /// Returns the version of Kubernetes of an image that has all programs of a node.
-async fn look(docker: &Docker, name: &str, path: &str, container: &str) -> Result<Option<String>> {
+async fn look(containers: &Containers, name: &str, path: &str, container: &str) -> Result<Option<String>> {
     let mut missing = Vec::new();
     for program in PROGRAMS {
-        if !has(docker, container, program, path).await? {
+        if !has(containers.client(), container, program, path).await? {
             missing.push(program);
         }
     }
-    let version = version(docker, container).await;
+    let version = version(containers.client(), container).await;
     let version = version.with_context(|| format!("{VERSION} of the image {name} cannot be read"))?;
     // A container that is gone has no files either.
     ensure!(
-        docker.read(container).await?.is_some(),
+        containers.read(container).await?.is_some(),
         "somebody has removed the container that shows the files of the image {name}, meanwhile"
     );
     lacks(&missing, path).with_context(|| format!("the image {name} is not that of a node"))?;
     Ok(version)
 }
 
-async fn has(docker: &Docker, container: &str, program: &str, path: &str) -> Result<bool> {
+async fn has(client: &Client, container: &str, program: &str, path: &str) -> Result<bool> {
     for place in places(program, path) {
         let call = format!("/containers/{container}/archive?path={}", quoted(&place));
-        let answer = docker.client.call(Method::HEAD, &call, Sent::Nothing, limits::CALL).await;
+        let answer = client.call(Method::HEAD, &call, Sent::Nothing, limits::CALL).await;
         if unless_missing(answer)?.is_some() {
             return Ok(true);
         }
@@ -87,9 +93,9 @@ async fn has(docker: &Docker, container: &str, program: &str, path: &str) -> Res
 }
 
 /// Returns the version of Kubernetes that the image is made for; `None` if it does not say.
-async fn version(docker: &Docker, container: &str) -> Result<Option<String>> {
+async fn version(client: &Client, container: &str) -> Result<Option<String>> {
     let call = format!("/containers/{container}/archive?path={}", quoted(VERSION));
-    let opened = docker.client.stream(Method::GET, &call, Sent::Nothing, limits::CALL).await;
+    let opened = client.stream(Method::GET, &call, Sent::Nothing, limits::CALL).await;
     let Some(archive) = unless_missing(opened)? else { return Ok(None) };
     let mut packed = Vec::new();
     archive.take(u64::try_from(limits::VERSION)?).read_to_end(&mut packed).await?;
@@ -100,11 +106,11 @@ async fn version(docker: &Docker, container: &str) -> Result<Option<String>> {
 }
 
 /// Removes what a process has left that ended in the middle, unless another one is reading such containers.
-pub(crate) async fn sweep(docker: &Docker) -> Result<()> {
-    let Some(_lock) = files::try_lock(&docker.data.join(LOCK))? else { return Ok(()) };
-    let labels = [format!("{LABEL_OWNER}={}", docker.owner), LABEL_LOOK.to_owned()];
-    for container in docker.client.containers(&json!({"label": labels})).await? {
-        docker.client.remove_container(&container.id).await?;
+pub(super) async fn sweep(containers: &Containers, data: &Path) -> Result<()> {
+    let Some(_lock) = files::try_lock(&data.join(LOCK))? else { return Ok(()) };
+    let labels = [format!("{LABEL_OWNER}={}", containers.owner()), LABEL_LOOK.to_owned()];
+    for container in containers.client().containers(&json!({"label": labels})).await? {
+        containers.client().remove_container(&container.id).await?;
     }
     Ok(())
 }

@@ -7,26 +7,37 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 
-use anyhow::{Context, Result};
-use http::Method;
+use anyhow::{Context, Result, ensure};
+use http::{Method, StatusCode};
 use machinery::hash::fnv1a_64;
 use metal_boot::images::program::Entry;
 use system_containers::balancer::{CONFIGURATION, FOLDER, STATUS};
 use tar::{Builder, EntryType, Header};
+use tokio::sync::Mutex;
 
-use super::Docker;
 use crate::api::ImageInspected;
-use crate::balancer::PROGRAM;
-use crate::client::{Sent, quoted, unless_missing};
+use crate::balancer::{PROGRAM, Program};
+use crate::client::{Client, Sent, quoted, unless_missing, unless_refused};
 use crate::{limits, progress};
 
 /// The repository of the image.
 const REPOSITORY: &str = "localhost/firstlight-balancer";
 
-impl Docker {
-    /// Returns the image of balancers, which is made if the daemon does not have it.
-    pub(crate) async fn balancer_image(&self) -> Result<String> {
-        let _alone = self.makes_program.lock().await;
+pub(super) struct BalancerImage {
+    /// The files of this program.
+    program: Program,
+    /// Held while the image is made or removed.
+    alone: Mutex<()>,
+}
+
+impl BalancerImage {
+    pub(super) fn new(program: Program) -> Self {
+        Self { program, alone: Mutex::default() }
+    }
+
+    /// Returns the name of the image, which is made if the daemon does not have it.
+    pub(super) async fn find_or_make(&self, client: &Client) -> Result<String> {
+        let _alone = self.alone.lock().await;
         let program = self.program;
         let read = tokio::task::spawn_blocking(move || {
             let files = program(PROGRAM)?;
@@ -35,7 +46,7 @@ impl Docker {
         });
         let (files, tag) = read.await.context("this program was not read")??;
         let image = format!("{REPOSITORY}:{tag}");
-        let found = self.client.get::<ImageInspected>(&format!("/images/{image}/json")).await;
+        let found = client.get::<ImageInspected>(&format!("/images/{image}/json")).await;
         if unless_missing(found)?.is_some() {
             return Ok(image);
         }
@@ -43,13 +54,21 @@ impl Docker {
         // Podman takes no tag of its own.
         let path = format!("/images/create?fromSrc=-&repo={}", quoted(&image));
         let made = async {
-            let lines =
-                self.client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
+            let lines = client.stream(Method::POST, &path, Sent::Archive(archive), limits::IMAGE).await?;
             progress::finish(lines, limits::IMAGE, &mut |_| ()).await
         };
         let made = tokio::time::timeout(limits::IMAGE, made).await;
         made.context("it takes too long").flatten().context("the image of balancers cannot be made")?;
         Ok(image)
+    }
+
+    /// Removes the image unless another one needs it.
+    pub(super) async fn forget(&self, client: &Client, image: &str) -> Result<()> {
+        let _alone = self.alone.lock().await;
+        ensure!(!image.is_empty(), "the daemon does not say which image it had");
+        let path = format!("/images/{image}");
+        let removed = client.call(Method::DELETE, &path, Sent::Nothing, limits::CALL).await;
+        unless_refused(removed, &[StatusCode::CONFLICT, StatusCode::NOT_FOUND]).map(drop)
     }
 }
 

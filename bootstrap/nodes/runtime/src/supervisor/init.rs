@@ -18,9 +18,9 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::watch::block_on;
 use super::{balancer, console, mounts};
+use crate::containers::{Folder, Record};
 use crate::groups::{Groups, Version};
 use crate::network;
-use crate::own::{Folder, Record};
 use system_containers::{Init, Spec, is_init};
 
 /// Where programs are looked for.

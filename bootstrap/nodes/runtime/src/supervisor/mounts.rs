@@ -15,8 +15,8 @@ use rustix::mount::{
     mount_change,
 };
 
+use crate::containers::{Folder, Record};
 use crate::groups::{Groups, Version};
-use crate::own::{Folder, Record};
 
 /// The devices of the machine that a container has. A kubelet reads the messages of the kernel, containers of its Pods may use FUSE, and networks of
 /// Pods a device of their own.

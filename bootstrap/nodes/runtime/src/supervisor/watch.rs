@@ -26,10 +26,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Steps;
 use super::console::Console;
+use crate::containers::{Folder, Record, Supervised};
 use crate::groups::{Group, Groups};
 use crate::limits;
 use crate::network;
-use crate::own::{Folder, Record, Supervised};
 use crate::process::ProcessId;
 
 /// The pause between two attempts to remove a group whose processes are ending, in nanoseconds.

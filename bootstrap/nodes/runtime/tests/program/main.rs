@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use node_balancer::Contained;
-use node_runtime::{Options, Own, supervisor};
+use node_runtime::{LinuxRuntime, Options, supervisor};
 use rustix::process::{Signal, getpid, kill_process};
 use system_containers::balancer::{Balancers, Configuration};
 use system_containers::{Exec, Exit, Runtime, Spec};
@@ -45,40 +45,47 @@ async fn run() -> Result<i32> {
     };
     let range = std::env::var("RANGE").ok().map(|range| range.parse()).transpose()?;
     let (clock, random) = (Clock::system(), Random::system());
-    let own = Own::open(Options { data: PathBuf::from(data), range, clock, random, steps: end_at }).await?;
+    let options = Options { data: PathBuf::from(data), range, clock, random, steps: end_at };
+    let runtime = LinuxRuntime::open(options).await?;
     let name = rest.first().map_or("", String::as_str);
     match verb.as_str() {
         "create" => {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text)?;
-            print(&own.create(&serde_json::from_str::<Spec>(&text)?).await?)?;
+            print(&runtime.create(&serde_json::from_str::<Spec>(&text)?).await?)?;
         }
-        "start" => print(&own.start(name).await?)?,
+        "start" => print(&runtime.start(name).await?)?,
         "list" => {
             let labels = rest.iter().filter_map(|label| label.split_once('='));
             let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            print(&own.list(&labels).await?)?;
+            print(&runtime.list(&labels).await?)?;
         }
-        "inspect" => print(&own.inspect(name).await?)?,
-        "exec" => return exec(&own, name, &rest[1..]).await,
-        "console" => print!("{}", String::from_utf8_lossy(&own.console(name, 1 << 20).await?)),
-        "pause" => own.pause(name).await?,
-        "resume" => own.resume(name).await?,
-        "stop" => own.stop(name, seconds(rest.get(1))?).await?,
-        "kill" => own.kill(name).await?,
-        "remove" => own.remove(name).await?,
+        "inspect" => print(&runtime.inspect(name).await?)?,
+        "exec" => return exec(&runtime, name, &rest[1..]).await,
+        "console" => print!("{}", String::from_utf8_lossy(&runtime.console(name, 1 << 20).await?)),
+        "pause" => runtime.pause(name).await?,
+        "resume" => runtime.resume(name).await?,
+        "stop" => runtime.stop(name, seconds(rest.get(1))?).await?,
+        "kill" => runtime.kill(name).await?,
+        "remove" => runtime.remove(name).await?,
         "tables" => print!("{}", tables()?),
-        "preflight" => print(&own.preflight().await?)?,
-        "delete" => node_balancer::delete(&own, Path::new(data), name).await?,
-        "balance" | "balancer" | "unbalance" => return balance(own, data, verb, name, rest.get(1)).await,
+        "preflight" => print(&runtime.preflight().await?)?,
+        "delete" => node_balancer::delete(&runtime, Path::new(data), name).await?,
+        "balance" | "balancer" | "unbalance" => return balance(runtime, data, verb, name, rest.get(1)).await,
         other => bail!("unknown verb {other}"),
     }
     Ok(0)
 }
 
 /// `balance NAME [ADDRESS]` reads a configuration, `balancer NAME` inspects, and `unbalance NAME` removes.
-async fn balance(own: Own, data: &str, verb: &str, name: &str, address: Option<&String>) -> Result<i32> {
-    let balancers = Contained::new(Arc::new(own), data)?;
+async fn balance(
+    runtime: LinuxRuntime,
+    data: &str,
+    verb: &str,
+    name: &str,
+    address: Option<&String>,
+) -> Result<i32> {
+    let balancers = Contained::new(Arc::new(runtime), data)?;
     match verb {
         "balance" => {
             let mut text = String::new();
@@ -99,7 +106,7 @@ fn seconds(text: Option<&String>) -> Result<Duration> {
 }
 
 /// `exec NAME MILLISECONDS COMMAND…`
-async fn exec(own: &Own, name: &str, rest: &[String]) -> Result<i32> {
+async fn exec(runtime: &LinuxRuntime, name: &str, rest: &[String]) -> Result<i32> {
     let mut input = Vec::new();
     std::io::stdin().read_to_end(&mut input)?;
     let exec = Exec {
@@ -110,7 +117,7 @@ async fn exec(own: &Own, name: &str, rest: &[String]) -> Result<i32> {
         stderr: Box::new(Blocking(std::io::stderr())),
         time_limit: seconds(rest.first())?,
     };
-    match own.exec(name, exec).await? {
+    match runtime.exec(name, exec).await? {
         Exit::Code(code) => Ok(code),
         Exit::TimedOut => {
             println!("TIMED OUT");

@@ -8,31 +8,32 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::worker::Worker;
 use crate::needs::API_ACCESS_PATH;
 use crate::plan::{Paths, Planned};
 
-impl Worker {
-    /// Makes the private files of a container that has no root folder of its own. Variables that the Pod sets stay.
-    pub(super) fn make_private(&self, container: &str, server: &str, planned: &mut Planned) -> Result<()> {
-        let Some(paths) = &planned.paths else { return Ok(()) };
-        let folder = self.shared.folder(&self.uid());
-        let temporary = folder.join("tmp").join(container);
-        fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
-        for (link, target) in paths.links(&temporary) {
-            link_to(&link, &target).with_context(|| format!("cannot make the link {}", link.display()))?;
-        }
-        let kubeconfig = folder.join("files").join(container).join("kubeconfig");
-        fs::write(&kubeconfig, self::kubeconfig(paths, server))
-            .with_context(|| format!("cannot write {}", kubeconfig.display()))?;
-        let variables = &mut planned.instruction.environment;
-        for (name, value) in [("TMPDIR", &temporary), ("KUBECONFIG", &kubeconfig)] {
-            if variables.iter().all(|(known, _)| known != name) {
-                variables.push((name.to_owned(), value.display().to_string()));
-            }
-        }
-        Ok(())
+/// Makes the private files of a container that has no root folder of its own, in the folder of its Pod. Variables that the Pod sets stay.
+pub(super) fn make_private(
+    folder: &Path,
+    container: &str,
+    server: &str,
+    planned: &mut Planned,
+) -> Result<()> {
+    let Some(paths) = &planned.paths else { return Ok(()) };
+    let temporary = folder.join("tmp").join(container);
+    fs::create_dir_all(&temporary).with_context(|| format!("cannot make {}", temporary.display()))?;
+    for (link, target) in paths.links(&temporary) {
+        link_to(&link, &target).with_context(|| format!("cannot make the link {}", link.display()))?;
     }
+    let kubeconfig = folder.join("files").join(container).join("kubeconfig");
+    fs::write(&kubeconfig, self::kubeconfig(paths, server))
+        .with_context(|| format!("cannot write {}", kubeconfig.display()))?;
+    let variables = &mut planned.instruction.environment;
+    for (name, value) in [("TMPDIR", &temporary), ("KUBECONFIG", &kubeconfig)] {
+        if variables.iter().all(|(known, _)| known != name) {
+            variables.push((name.to_owned(), value.display().to_string()));
+        }
+    }
+    Ok(())
 }
 
 fn link_to(link: &Path, target: &Path) -> Result<()> {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Weak};
 use anyhow::Result;
 use container_images::{Registries, Sources, Store};
 use engine::events::Recorder;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use machinery::clock::Clock;
 use metrics::Limits;
@@ -49,8 +50,8 @@ pub(crate) struct Shared {
 pub(crate) type Logs = Arc<Mutex<BTreeMap<PathBuf, Weak<Log>>>>;
 
 impl Shared {
-    pub(super) fn folder(&self, uid: &str) -> PathBuf {
-        self.folders.of(uid)
+    pub(super) fn folder_of(&self, pod: &Pod) -> PathBuf {
+        self.folders.of(pod.metadata.uid.as_deref().unwrap_or_default())
     }
 
     /// Creates the log of a start of a container, and removes those of the starts before the last one.

@@ -1,6 +1,5 @@
 //! Updates of Machines in place, instead of their replacement: when one is tried, and which ones are under way. Pure functions.
 
-mod decisions;
 mod update;
 
 use engine::in_place::{self, Decision};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use engine::in_place::{
-    self, Decision, Objects, PENDING_HOOKS, STARTED, STARTED_MESSAGE, SharedUpdater, Subject,
+    self, Decision, Decisions, Objects, PENDING_HOOKS, STARTED, STARTED_MESSAGE, SharedUpdater, Subject,
     UPDATE_IN_PROGRESS,
 };
 use engine::{Manager, NamespacedName, object};
@@ -12,7 +12,6 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Machine;
 use serde_json::{Value, json};
 
-use super::decisions::Decisions;
 use crate::controlplane::desired::{self, Entry};
 use crate::controlplane::machine_parts::MachineParts;
 use crate::controlplane::observed::{ControlPlaneMachine, Observed};
@@ -24,7 +23,8 @@ use crate::names::MANAGER;
 pub struct Updates {
     manager: Manager,
     updater: SharedUpdater,
-    decisions: Decisions,
+    /// By UID of the Machine, and generation of the control plane.
+    decisions: Decisions<(String, Option<i64>)>,
 }
 
 impl Updates {
@@ -38,7 +38,8 @@ impl Updates {
         let generation = observed.control_plane.metadata.generation;
         let now = self.manager.clock().monotonic();
         for member in &observed.machines {
-            let decision = self.decisions.get(object::uid(member.machine.as_ref()), generation, now);
+            let about = (object::uid(member.machine.as_ref()).to_owned(), generation);
+            let decision = self.decisions.get(&about, now);
             observed.decisions.extend(decision.map(|decision| (member.name().to_owned(), decision)));
         }
     }
@@ -50,7 +51,8 @@ impl Updates {
         tracing::info!(machine = name, ?decision, "update in place");
         let generation = observed.control_plane.metadata.generation;
         let now = self.manager.clock().monotonic();
-        self.decisions.keep(object::uid(member.machine.as_ref()), generation, decision, now);
+        let about = (object::uid(member.machine.as_ref()).to_owned(), generation);
+        self.decisions.keep(about, decision, now);
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use std::io::ErrorKind;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use chrono::{DateTime, Utc};
+use machinery::random::Random;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -189,4 +190,22 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 /// Writes a JSON file, so that a power failure leaves the old or the new one.
 pub(crate) fn write(path: &Path, content: &impl Serialize) -> Result<()> {
     files::write(path, MODE, &serde_json::to_vec_pretty(content)?)
+}
+
+/// The number of hexadecimal digits of an identity: the names of links have room for no more.
+const DIGITS: usize = 7;
+
+/// Returns the identity of a data directory, and makes one if it has none. The caller has the lock of what all containers share.
+pub(super) fn identity(data: &Path, random: &Random) -> Result<String> {
+    let path = data.join("identity");
+    if !path.exists() {
+        let mut bytes = [0; 4];
+        random.fill(&mut bytes);
+        let digits = format!("{:08x}", u32::from_be_bytes(bytes));
+        files::write(&path, 0o600, &digits.as_bytes()[..DIGITS])?;
+    }
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let is_identity = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    ensure!(is_identity, "{} is damaged: remove it if the directory has no containers", path.display());
+    Ok(text)
 }

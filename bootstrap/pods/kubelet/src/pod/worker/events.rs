@@ -8,12 +8,14 @@ use chrono::{DateTime, Utc};
 use kube::ResourceExt;
 use pod_processes::Ended;
 
-use super::container::End;
-use super::state::{Hook, Phase, Termination};
-use super::stop::grace;
-use super::worker::{Event, Worker};
+use super::Worker;
 use crate::limits::TERMINATION_MESSAGE;
 use crate::needs::containers;
+use crate::pod::container::End;
+use crate::pod::processes::Event;
+use crate::pod::record;
+use crate::pod::state::{Hook, Phase, Termination};
+use crate::pod::stop::{grace, grace_of_probe};
 use crate::probe::{Finding, Purpose};
 
 impl Worker {
@@ -31,7 +33,7 @@ impl Worker {
         let phase = Phase::Waiting { reason: reason.to_owned(), message: message.to_owned(), until };
         let is_same = |before: &Phase| matches!(before, Phase::Waiting { reason: known, message: said, .. } if known == reason && said == message);
         if !is_same(&self.states[at].phase) {
-            self.record_waiting(reason, message);
+            record::waiting(&self.shared.recorder, &self.pod, reason, message);
         }
         self.states[at].phase = phase;
     }
@@ -53,7 +55,7 @@ impl Worker {
     }
 
     fn on_end(&mut self, at: usize, end: &End) {
-        self.running[at] = None;
+        self.processes.remove(at);
         let since = match self.states[at].phase {
             Phase::Running { since, .. } => since,
             _ => return,
@@ -81,7 +83,7 @@ impl Worker {
 
     /// Returns the termination message: what the container wrote to its file, or with `FallbackToLogsOnError` its last output.
     fn message(&self, name: &str, code: i32, output: &[u8]) -> String {
-        let file = self.shared.folder(&self.uid()).join("files").join(name).join("termination-log");
+        let file = self.shared.folder_of(&self.pod).join("files").join(name).join("termination-log");
         let mut message = tail(&file, TERMINATION_MESSAGE).unwrap_or_default();
         let policy = containers(&self.pod).find(|(container, _)| container.name == name);
         let policy = policy.and_then(|(container, _)| container.termination_message_policy.clone());
@@ -102,14 +104,14 @@ impl Worker {
             (Purpose::Startup, true) => {
                 *started = true;
                 *ready = *ready || !has_readiness;
-                self.probe_started(at, &container);
+                self.processes.probe_started(at, &container);
             }
             (Purpose::Readiness, is_good) => {
                 *ready = is_good && *started;
                 if !is_good {
                     let (name, pod) = (&container.name, self.pod.name_any());
                     tracing::info!("the container {name} of the Pod {pod} is not ready: {}", finding.message);
-                    self.record_unhealthy(finding.purpose, &finding.message);
+                    record::unhealthy(&self.shared.recorder, &self.pod, finding.purpose, &finding.message);
                 }
             }
             (Purpose::Liveness, true) => {}
@@ -120,8 +122,9 @@ impl Worker {
                     self.pod.name_any(),
                     finding.message
                 );
-                self.record_unhealthy(finding.purpose, &finding.message);
-                self.stop_for(at, finding.purpose);
+                record::unhealthy(&self.shared.recorder, &self.pod, finding.purpose, &finding.message);
+                let grace = grace_of_probe(&self.pod, &container, finding.purpose);
+                self.stop(at, grace);
             }
         }
     }
@@ -136,15 +139,15 @@ impl Worker {
                 *started = container.startup_probe.is_none();
                 *ready = *started && container.readiness_probe.is_none();
                 self.states[at].hook = Hook::Done;
-                self.probe(at, &container);
+                self.processes.probe(at, &container);
             }
             Err(error) => {
                 let (name, pod) = (&container.name, self.pod.name_any());
                 tracing::warn!("the hook postStart of the container {name} of the Pod {pod} failed: {error}");
-                self.warning("FailedPostStartHook", format!("PostStartHook failed: {error}"));
+                let message = format!("PostStartHook failed: {error}");
+                self.shared.recorder.warning(&self.pod, &(), "FailedPostStartHook", message);
                 self.states[at].hook = Hook::Failed(error);
-                let grace = grace(&self.pod);
-                self.stop(at, grace);
+                self.stop(at, grace(&self.pod));
             }
         }
     }

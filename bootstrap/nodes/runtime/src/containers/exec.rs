@@ -14,7 +14,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 
-use super::Own;
+use super::data::Data;
+use super::observe;
 use crate::limits;
 use crate::process::ProcessId;
 use crate::supervisor::{self, Instruction};
@@ -34,34 +35,32 @@ struct Program {
     stderr: Receiver,
 }
 
-impl Own {
-    pub(super) async fn exec_in_container(&self, name: &str, exec: Exec<'_>) -> Result<Exit> {
-        let record = self.record(name)?;
-        let pid = self.find(name).context("it was removed")?.running()?;
-        let state = self.folder(name).read_supervised()?.context("it has no supervisor")?;
-        let init = state.init.filter(|init| init.pid == pid).context("it has ended")?;
-        let mut environment = record.spec.environment;
-        environment.extend(exec.environment);
-        if exec.command.is_empty() {
-            bail!("there is no command to run");
-        }
-        let instruction = Instruction {
-            init,
-            identity: record.identity,
-            name: name.to_owned(),
-            command: exec.command,
-            environment,
-        };
-        let mut program = Program::start(instruction.encode()?).await?;
-        let copied = program.copy(exec.stdin, exec.stdout, exec.stderr);
-        match tokio::time::timeout(exec.time_limit, copied).await {
-            Ok(code) => Ok(Exit::Code(code?)),
-            Err(_) => {
-                program.end();
-                // In a container that is paused meanwhile, it ends when that is resumed.
-                tokio::time::timeout(limits::EXEC_END, program.ended.clone()).await.ok();
-                Ok(Exit::TimedOut)
-            }
+pub(super) async fn exec(data: &Data, name: &str, exec: Exec<'_>) -> Result<Exit> {
+    let record = data.record(name)?;
+    let pid = observe::find(data, name).context("it was removed")?.running()?;
+    let state = data.folder(name).read_supervised()?.context("it has no supervisor")?;
+    let init = state.init.filter(|init| init.pid == pid).context("it has ended")?;
+    let mut environment = record.spec.environment;
+    environment.extend(exec.environment);
+    if exec.command.is_empty() {
+        bail!("there is no command to run");
+    }
+    let instruction = Instruction {
+        init,
+        identity: record.identity,
+        name: name.to_owned(),
+        command: exec.command,
+        environment,
+    };
+    let mut program = Program::start(instruction.encode()?).await?;
+    let copied = program.copy(exec.stdin, exec.stdout, exec.stderr);
+    match tokio::time::timeout(exec.time_limit, copied).await {
+        Ok(code) => Ok(Exit::Code(code?)),
+        Err(_) => {
+            program.end();
+            // In a container that is paused meanwhile, it ends when that is resumed.
+            tokio::time::timeout(limits::EXEC_END, program.ended.clone()).await.ok();
+            Ok(Exit::TimedOut)
         }
     }
 }

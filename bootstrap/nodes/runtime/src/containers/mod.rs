@@ -6,6 +6,7 @@
 
 mod copy;
 mod create;
+mod data;
 mod end;
 mod exec;
 mod image;
@@ -15,30 +16,29 @@ mod paths;
 mod record;
 mod remove;
 mod start;
+mod supervisors;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Child;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use machinery::clock::Clock;
 use machinery::random::Random;
-use parking_lot::Mutex;
 
 use crate::network::Range;
 use crate::preflight;
 use crate::supervisor::Steps;
 use system_containers::{Container, Exec, Exit, Finding, Runtime, Spec, named};
 
+use data::Data;
+use supervisors::Supervisors;
+
 pub(crate) use record::{Folder, Record, Supervised};
 
-/// The file with the range of the network.
-const NETWORK: &str = "network.json";
-
-/// What [`Own`] is made of.
+/// What a [`LinuxRuntime`] is made of.
 pub struct Options {
     /// The data directory.
     pub data: PathBuf,
@@ -52,47 +52,25 @@ pub struct Options {
     pub steps: Steps,
 }
 
-/// System containers of a data directory. See the documentation of the crate.
-pub struct Own {
-    data: PathBuf,
-    identity: String,
+/// System containers of a data directory, made by this program and the kernel. See the documentation of the crate.
+pub struct LinuxRuntime {
+    data: Data,
     range: Option<Range>,
-    clock: Clock,
-    steps: Steps,
-    /// Supervisors that this process has started, and has to wait for when they end.
-    children: Mutex<Vec<Child>>,
+    supervisors: Supervisors,
 }
 
-impl Own {
+impl LinuxRuntime {
     /// Opens a data directory, which is made if it does not exist, and removes what processes that were killed have left without a record.
     ///
     /// # Errors
     /// The directory cannot be read or written.
     pub async fn open(options: Options) -> Result<Self> {
-        let data = std::path::absolute(&options.data)
-            .with_context(|| format!("cannot find {}", options.data.display()))?;
-        files::make_folder(&data, 0o700)?;
-        let Options { range, clock, steps, random, .. } = options;
-        let identity = lock::identity(&clock, &data, &random).await?;
-        let own = Self { data, identity, range, clock, steps, children: Mutex::default() };
-        if let Err(error) = own.sweep().await {
+        let Options { data, range, clock, random, steps } = options;
+        let data = Data::open(&data, clock, &random, steps).await?;
+        if let Err(error) = remove::sweep(&data).await {
             tracing::warn!("what an earlier process has left of containers cannot be removed: {error:#}");
         }
-        Ok(own)
-    }
-
-    /// Returns the folder of a container.
-    fn folder(&self, name: &str) -> Folder {
-        Folder::new(self.data.join("containers").join(name))
-    }
-
-    fn step(&self, step: &str) {
-        (self.steps)(&self.data, step);
-    }
-
-    /// Waits for supervisors that have ended, so that the kernel forgets them.
-    fn reap(&self) {
-        self.children.lock().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        Ok(Self { data, range, supervisors: Supervisors::default() })
     }
 
     /// Runs an operation on a container, with its name in each error.
@@ -103,8 +81,10 @@ impl Own {
         operation: impl Future<Output = Result<T>> + Send + 'a,
     ) -> BoxFuture<'a, Result<T>> {
         named("container", what, name, async move {
-            self.reap();
-            operation.await
+            self.supervisors.reap();
+            let outcome = operation.await;
+            self.supervisors.reap();
+            outcome
         })
     }
 }
@@ -115,34 +95,34 @@ pub async fn machine_has(path: &Path) -> bool {
     tokio::task::spawn_blocking(move || path.symlink_metadata().is_ok()).await.unwrap_or(false)
 }
 
-impl Runtime for Own {
+impl Runtime for LinuxRuntime {
     fn preflight(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        preflight::examine(&self.data, self.range, &self.identity).boxed()
+        preflight::examine(self.data.path(), self.range, self.data.identity()).boxed()
     }
 
     fn create<'a>(&'a self, spec: &'a Spec) -> BoxFuture<'a, Result<Container>> {
-        self.named("created", &spec.name, self.create_container(spec))
+        self.named("created", &spec.name, create::create(&self.data, self.range, spec))
     }
 
     fn start<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Container>> {
-        self.named("started", name, self.start_container(name))
+        self.named("started", name, start::start(&self.data, &self.supervisors, name))
     }
 
     fn list<'a>(&'a self, labels: &'a BTreeMap<String, String>) -> BoxFuture<'a, Result<Vec<Container>>> {
-        self.reap();
-        async move { self.all(labels) }.boxed()
+        self.supervisors.reap();
+        async move { observe::all(&self.data, labels) }.boxed()
     }
 
     fn inspect<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Container>>> {
-        self.named("inspected", name, async move { Ok(self.find(name)) })
+        self.named("inspected", name, async move { Ok(observe::find(&self.data, name)) })
     }
 
     fn exec<'a>(&'a self, name: &'a str, exec: Exec<'a>) -> BoxFuture<'a, Result<Exit>> {
-        self.named("entered", name, self.exec_in_container(name, exec))
+        self.named("entered", name, exec::exec(&self.data, name, exec))
     }
 
     fn console<'a>(&'a self, name: &'a str, most: usize) -> BoxFuture<'a, Result<Vec<u8>>> {
-        self.named("read", name, async move { self.read_console(name, most) })
+        self.named("read", name, async move { observe::console(&self.data, name, most) })
     }
 
     fn has<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, bool> {
@@ -150,22 +130,22 @@ impl Runtime for Own {
     }
 
     fn pause<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("paused", name, self.freeze(name, true))
+        self.named("paused", name, end::freeze(&self.data, name, true))
     }
 
     fn resume<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("resumed", name, self.freeze(name, false))
+        self.named("resumed", name, end::freeze(&self.data, name, false))
     }
 
     fn stop<'a>(&'a self, name: &'a str, grace: Duration) -> BoxFuture<'a, Result<()>> {
-        self.named("stopped", name, self.stop_container(name, grace))
+        self.named("stopped", name, end::stop(&self.data, name, grace))
     }
 
     fn kill<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("killed", name, self.kill_container(name))
+        self.named("killed", name, end::kill(&self.data, name))
     }
 
     fn remove<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<()>> {
-        self.named("removed", name, self.remove_container(name))
+        self.named("removed", name, remove::remove(&self.data, name))
     }
 }

@@ -1,28 +1,66 @@
-//! What containers do, as the daemon says it.
+//! The containers of a data directory, as the daemon says it.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, TryStreamExt};
 use serde_json::json;
 use system_containers::{Container, State};
 use tokio::io::AsyncReadExt;
 
-use super::Docker;
 use crate::api::{ContainerState, Inspected};
 use crate::body::{LABEL_ADDRESS, LABEL_BALANCER, LABEL_OWNER, LABELS};
-use crate::client::{Sent, unless_missing};
+use crate::client::{Client, Sent, unless_missing};
 use crate::{frames, limits, network};
 
-impl Docker {
+pub(super) struct Containers {
+    client: Client,
+    owner: String,
+}
+
+impl Containers {
+    /// Those that have this owner.
+    pub(super) fn new(client: Client, owner: String) -> Self {
+        Self { client, owner }
+    }
+
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(super) fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    /// Returns what the daemon says of a container of this data directory.
+    ///
+    /// # Errors
+    /// There is none, or it is somebody else's.
+    pub(super) async fn own(&self, name: &str) -> Result<Inspected> {
+        let found = self.read(name).await?.context("there is no such container: create it first")?;
+        self.check_owner(&found)?;
+        Ok(found)
+    }
+
+    /// Checks that a container is one of this data directory.
+    pub(super) fn check_owner(&self, found: &Inspected) -> Result<()> {
+        let engine = self.client.engine().name();
+        ensure!(
+            found.config.labels.get(LABEL_OWNER) == Some(&self.owner),
+            "name: {engine} has a container of this name that this data directory has not created: use the data directory that has, or another name, or remove it with `{} rm`",
+            engine.to_lowercase()
+        );
+        Ok(())
+    }
+
     /// Returns what the daemon says of a container; `None` if there is none.
-    pub(crate) async fn read(&self, name: &str) -> Result<Option<Inspected>> {
+    pub(super) async fn read(&self, name: &str) -> Result<Option<Inspected>> {
         unless_missing(self.client.get(&format!("/containers/{name}/json")).await)
     }
 
     /// Returns a container; `None` if there is none.
-    pub(crate) async fn find_container(&self, name: &str) -> Result<Option<Container>> {
+    pub(super) async fn find(&self, name: &str) -> Result<Option<Container>> {
         let Some(found) = self.read(name).await? else { return Ok(None) };
         let container = self.container(&found);
         if self.check_owner(&found).is_ok() && matches!(container.state, State::Running | State::Paused) {
@@ -32,7 +70,7 @@ impl Docker {
     }
 
     /// Returns the containers of this data directory that have all these labels, by name.
-    pub(crate) async fn all(&self, labels: &BTreeMap<String, String>) -> Result<Vec<Container>> {
+    pub(super) async fn all(&self, labels: &BTreeMap<String, String>) -> Result<Vec<Container>> {
         let own = [format!("{LABEL_OWNER}={}", self.owner), LABEL_ADDRESS.to_owned()];
         let wanted = labels.iter().map(|(key, value)| format!("{key}={value}"));
         let filter: Vec<String> = own.into_iter().chain(wanted).collect();
@@ -52,7 +90,7 @@ impl Docker {
 
     /// Returns a container as its users know it. One that this data directory has not created has all of its labels, and an address that
     /// is none: its user only learns that the name is taken.
-    pub(crate) fn container(&self, found: &Inspected) -> Container {
+    pub(super) fn container(&self, found: &Inspected) -> Container {
         let labels = &found.config.labels;
         let is_own = labels.get(LABEL_OWNER) == Some(&self.owner);
         let is_seen = |key: &str| !is_own || !LABELS.contains(&key);
@@ -80,7 +118,7 @@ impl Docker {
     }
 
     /// Returns the end of the console.
-    pub(crate) async fn read_console(&self, name: &str, most: usize) -> Result<Vec<u8>> {
+    pub(super) async fn console(&self, name: &str, most: usize) -> Result<Vec<u8>> {
         let found = self.own(name).await?;
         // As many bytes have at most as many lines.
         let path = format!("/containers/{name}/logs?stdout=1&stderr=1&tail={most}");

@@ -1,11 +1,12 @@
 //! Performs the plan of one Pod: prepares volumes and images, starts and ends processes, and writes the status.
 
-use std::collections::BTreeMap;
-use std::fs;
+mod events;
+mod start;
+
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::{Pod, PodStatus};
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
@@ -13,54 +14,33 @@ use kube::{Api, ResourceExt};
 use serde_json::json;
 use tokio::sync::{Mutex, mpsc, watch};
 
-use super::container::{End, Running};
 use super::image::Refused;
-use super::place::{Place, Reach};
+use super::place::Reach;
 use super::plan::plan;
+use super::prepared::Prepared;
+use super::processes::{Event, Processes};
 use super::shared::Shared;
 use super::state::State;
 use super::status::status;
-use super::stop::grace;
-use crate::gather::{Tokens, gather, wants_api_access};
+use super::stop::{LEAST, grace};
 use crate::host::ADDRESS;
 use crate::limits::EVENTS;
-use crate::needs::{ROOT_CERTIFICATE, root_certificate, with_api_access};
-use crate::plan::Written;
-use crate::probe::Finding;
-use crate::volumes::{self, Found};
+use crate::needs::containers;
 
 /// How often ConfigMaps, Secrets and tokens are read again. Kubernetes' kubelet needs up to a minute, too.
 const REFRESH: Duration = Duration::from_secs(60);
 /// How soon a Pod that could not be prepared is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Something that happened to a container, by its position.
-pub(super) enum Event {
-    /// Its process has ended.
-    Ended(usize, End),
-    /// A probe has found a change.
-    Found(usize, Finding),
-    /// Its hook `postStart` is done, or failed for this reason.
-    Hooked(usize, Result<(), String>),
-}
-
 /// The worker of one Pod.
 pub(super) struct Worker {
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     /// The Pod with the volume through which its containers reach the API server.
-    pub(super) pod: Pod,
-    /// Where its processes are, as soon as that is known.
-    pub(super) place: Option<Place>,
-    /// Where others reach the Pod.
-    pub(super) reach: Arc<OnceLock<Reach>>,
-    /// Locked while the Pod's folder is changed.
-    alone: Arc<Mutex<()>>,
-    pub(super) states: Vec<State>,
-    pub(super) running: Vec<Option<Running>>,
-    pub(super) sender: mpsc::Sender<Event>,
-    tokens: Tokens,
-    pub(super) found: Found,
-    pub(super) volumes: BTreeMap<String, Written>,
+    pod: Pod,
+    prepared: Prepared,
+    states: Vec<State>,
+    processes: Processes,
+    /// The status that the API server has.
     written: Option<PodStatus>,
 }
 
@@ -88,7 +68,7 @@ pub(crate) async fn run(
         });
         let mut again = REFRESH;
         if is_due {
-            match worker.prepare(&pod).await {
+            match worker.prepared.prepare(&worker.shared, &pod, &mut worker.pod).await {
                 Ok(()) => prepared = Some(now),
                 Err(error) => {
                     worker.all_wait("CreateContainerConfigError", &format!("{error:#}"));
@@ -132,77 +112,9 @@ impl Worker {
                 .is_some_and(|state| state.running.is_some() || state.terminated.is_some());
             state.restarts = status.restart_count + i32::from(ran);
         }
-        let running = states.iter().map(|_| None).collect();
-        Self {
-            shared,
-            pod: pod.clone(),
-            place: None,
-            reach,
-            alone,
-            states,
-            running,
-            sender,
-            tokens: Tokens::default(),
-            found: Found::default(),
-            volumes: BTreeMap::new(),
-            written: None,
-        }
-    }
-
-    pub(super) fn uid(&self) -> String {
-        self.pod.metadata.uid.clone().unwrap_or_default()
-    }
-
-    /// Returns the address of the Pod.
-    pub(super) fn pod_address(&self) -> &str {
-        self.reach.get().map(|reach| reach.address.as_str()).unwrap_or_default()
-    }
-
-    /// Finds a place in the network, reads what the Pod needs, and writes its volumes.
-    async fn prepare(&mut self, pod: &Pod) -> Result<()> {
-        if self.place.is_none() {
-            let place = Place::find(&self.shared, pod).await?;
-            self.reach.set(place.reach()).ok();
-            self.place = Some(place);
-        }
-        self.pod = if wants_api_access(&self.shared.client, pod).await? {
-            with_api_access(pod.clone())
-        } else {
-            pod.clone()
-        };
-        let shared = self.shared.clone();
-        self.found = gather(&shared.client, &shared.clock, &self.pod, &mut self.tokens).await?;
-        self.found
-            .config_maps
-            .entry(ROOT_CERTIFICATE.to_owned())
-            .or_insert_with(|| root_certificate(&shared.authority));
-        let (pod, address) = (self.pod.clone(), self.pod_address().to_owned());
-        let found = std::mem::take(&mut self.found);
-        let folder = shared.folder(&self.uid()).join("volumes");
-        // A large Secret is many files.
-        let wrote = self.change_folder(move || {
-            fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-            let written = volumes::write_all(&folder, &pod, &address, &found);
-            Ok((found, written))
-        });
-        let (found, written) = wrote.await?;
-        self.found = found;
-        self.volumes = written?;
-        Ok(())
-    }
-
-    /// Changes the Pod's folder in a thread of its own, which ends before the folder of a deleted Pod is removed.
-    pub(super) async fn change_folder<T: Send + 'static>(
-        &self,
-        change: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> Result<T> {
-        let alone = self.alone.clone().lock_owned().await;
-        let changed = tokio::task::spawn_blocking(move || {
-            let changed = change();
-            drop(alone);
-            changed
-        });
-        changed.await?
+        let processes = Processes::new(shared.clone(), reach.clone(), states.len(), sender);
+        let prepared = Prepared::new(reach, alone);
+        Self { shared, pod: pod.clone(), prepared, states, processes, written: None }
     }
 
     /// Starts what is to be started, and returns when to look again.
@@ -227,34 +139,64 @@ impl Worker {
     }
 
     async fn write_status(&mut self) -> Result<()> {
-        let status = status(
-            &self.pod,
-            &self.states,
-            self.reach.get().map(|reach| reach.address.as_str()),
-            ADDRESS,
-            self.shared.clock.now(),
-        );
+        let status =
+            status(&self.pod, &self.states, self.prepared.address(), ADDRESS, self.shared.clock.now());
         if self.written.as_ref() == Some(&status) {
             return Ok(());
         }
         let pods: Api<Pod> =
             Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
-        let patch = Patch::Merge(json!({"metadata": {"uid": self.uid()}, "status": status}));
+        let patch = Patch::Merge(json!({"metadata": {"uid": self.pod.uid()}, "status": status}));
         pods.patch_status(&self.pod.name_any(), &PatchParams::default(), &patch).await?;
         self.written = Some(status);
         Ok(())
     }
 
+    /// Ends a container within this time. The first call counts.
+    fn stop(&mut self, at: usize, grace: Duration) {
+        let Some((container, _)) = containers(&self.pod).nth(at) else { return };
+        if self.processes.stop(at, container, grace) {
+            let message = format!("Stopping container {}", container.name);
+            self.shared.recorder.normal(&self.pod, &(), "Killing", message);
+        }
+    }
+
+    /// Ends all containers within the Pod's grace period: the sidecars after the others, the last one first.
+    async fn stop_all(&mut self, events: &mut mpsc::Receiver<Event>) {
+        let end = self.shared.clock.monotonic() + grace(&self.pod);
+        let all = || 0..self.states.len();
+        let own: Vec<usize> = all().filter(|at| !self.states[*at].is_sidecar).collect();
+        let sidecars = all().rev().filter(|at| self.states[*at].is_sidecar).map(|at| vec![at]);
+        let batches: Vec<Vec<usize>> = std::iter::once(own).chain(sidecars).collect();
+        for batch in batches {
+            let left = end.saturating_duration_since(self.shared.clock.monotonic());
+            for at in &batch {
+                self.stop(*at, left);
+            }
+            // Each of them is killed at its end.
+            while batch.iter().any(|at| self.processes.is_running(*at)) {
+                match tokio::time::timeout_at(end + 2 * LEAST, events.recv()).await {
+                    Ok(Some(event)) => self.on(event),
+                    Ok(None) | Err(_) => {
+                        let pod = self.pod.name_any();
+                        return tracing::warn!(
+                            "containers of the Pod {pod} do not end in time; they are killed"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
     /// Ends all processes within the Pod's grace period, and then removes the Pod.
     async fn end(mut self, events: &mut mpsc::Receiver<Event>) {
         self.stop_all(events).await;
-        // Dropping what still runs kills it.
-        self.running.clear();
+        self.processes.kill_all();
         let pods: Api<Pod> =
             Api::namespaced(self.shared.client.clone(), &self.pod.namespace().unwrap_or_default());
         let parameters = DeleteParams {
             grace_period_seconds: Some(0),
-            preconditions: Some(Preconditions { uid: Some(self.uid()), resource_version: None }),
+            preconditions: Some(Preconditions { uid: self.pod.uid(), resource_version: None }),
             ..DeleteParams::default()
         };
         match pods.delete(&self.pod.name_any(), &parameters).await {
