@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use cluster_ipam::ledger::Taken;
 use cluster_ipam::limits::{CLAIMS_IN_A_RECONCILE, NEXT_CLAIMS};
 use cluster_ipam::names::{PROTECT_ADDRESS, PROTECT_POOL, RELEASE_ADDRESS};
-use cluster_ipam::pool::observe::{Observed, Waiting};
+use cluster_ipam::pool::observed::{Observed, Waiting};
 use cluster_ipam::pool::plan::{Action, Plan, plan};
 use engine::NamespacedName;
 use schemas::ipam::{IPAddress, IPAddressClaim, InClusterIPPool};

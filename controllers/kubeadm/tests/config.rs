@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use kubeadm::certificates::Purpose;
+use kubeadm::config::observed::{Authorities, Lock, Observed, Token};
 use kubeadm::config::owner::Owner;
-use kubeadm::config::plan::{Authorities, Bootstrap, Lock, Observed, Step, Token, plan, ready};
+use kubeadm::config::plan::{Bootstrap, Step, plan, ready};
 use kubeadm::config::render::Role;
 use kubeadm::config::token;
 use schemas::version::Version;

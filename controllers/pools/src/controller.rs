@@ -15,7 +15,8 @@ use schemas::infrastructure::DevMachinePool;
 
 use crate::backend::Backend;
 use crate::names::{FINALIZER, UPSTREAM};
-use crate::observe::{DevMachinePoolController, Observed};
+use crate::observe::DevMachinePoolController;
+use crate::observed::Observed;
 use crate::plan::{self, Plan};
 
 /// Conditions that this controller owns.

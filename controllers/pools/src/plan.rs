@@ -9,7 +9,7 @@ use schemas::cluster::Machine;
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 
 use crate::names::FINALIZER;
-use crate::observe::{Member, Observed};
+use crate::observed::{Member, Observed};
 use crate::scale::{Scale, scale};
 use crate::status;
 

@@ -3,7 +3,7 @@
 //! Invariant: as long as a pool replaces machines, no deletion leaves it with fewer ready machines than it wants. Cluster API's provider
 //! deletes the old ones as soon as the new containers run, before their Nodes are ready.
 
-use crate::observe::{Member, Observed};
+use crate::observed::{Member, Observed};
 
 /// What changes.
 pub(crate) struct Scale<'a> {

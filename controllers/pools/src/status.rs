@@ -6,7 +6,7 @@ use engine::object::is_deleting;
 use schemas::infrastructure::{DevMachine, DevMachinePool, DevMachinePoolInstance};
 use schemas::meta::Condition;
 
-use crate::observe::{Member, Observed};
+use crate::observed::{Member, Observed};
 
 /// Whether as many machines are up as the MachinePool wants.
 const REPLICAS: &str = "ReplicasReady";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use dev_machine_pools::names::{FINALIZER, KUBERNETES_VERSION};
-use dev_machine_pools::observe::{Member, Observed};
+use dev_machine_pools::observed::{Member, Observed};
 use dev_machine_pools::plan::{Plan, plan};
 use dev_machine_pools::{Backend, DOCKER, IN_MEMORY};
 use engine::names::{CLUSTER_NAME, DELETE_MACHINE, POOL_NAME};

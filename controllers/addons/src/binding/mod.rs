@@ -1,6 +1,7 @@
 //! The ClusterResourceSetBinding controller: a binding is deleted with its Cluster.
 
-pub mod observe;
+mod observe;
+pub mod observed;
 pub mod plan;
 
 use engine::controller::requests_of;

@@ -1,26 +1,16 @@
 //! Reads the objects on which the plan of a binding depends.
 
-use std::sync::Arc;
-
 use engine::{Objects, Request};
 use schemas::addons::ClusterResourceSetBinding;
 use schemas::cluster::Cluster;
 
+use super::observed::Observed;
 use super::plan::cluster_of;
 
 /// The controller of ClusterResourceSetBindings.
 pub(super) struct BindingController {
     pub bindings: Objects<ClusterResourceSetBinding>,
     pub clusters: Objects<Cluster>,
-}
-
-/// The state on which the plan of a binding depends.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The binding.
-    pub binding: Arc<ClusterResourceSetBinding>,
-    /// Its Cluster.
-    pub cluster: Option<Arc<Cluster>>,
 }
 
 impl BindingController {

@@ -5,7 +5,7 @@ use engine::{NamespacedName, paused};
 use schemas::addons::ClusterResourceSetBinding;
 use schemas::deletion_grace::is_torn_down;
 
-use super::observe::Observed;
+use super::observed::Observed;
 
 /// What to do with a binding.
 #[derive(Debug, PartialEq, Eq)]

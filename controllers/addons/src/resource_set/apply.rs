@@ -7,7 +7,8 @@ use futures::StreamExt;
 use metrics::Limits;
 use schemas::addons::{ClusterResourceSet, ResourceReference};
 
-use super::observe::{Observed, ResourceSetController};
+use super::observe::ResourceSetController;
+use super::observed::Observed;
 use super::outcome::{Applied, Failure, Verdict};
 use super::plan::{Plan, Release, Target, Work};
 use super::record;

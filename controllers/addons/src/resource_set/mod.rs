@@ -3,6 +3,7 @@
 mod apply;
 pub mod manifests;
 mod observe;
+mod observed;
 mod order;
 pub mod outcome;
 pub mod plan;
@@ -24,7 +25,7 @@ use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding};
 use schemas::cluster::Cluster;
 use schemas::deletion_grace::is_torn_down;
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use outcome::Applied;
 pub use plan::{Plan, Target, plan};
 pub use source::Source;

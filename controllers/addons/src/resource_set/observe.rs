@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding, ResourceReference};
 use schemas::cluster::Cluster;
 
+use super::observed::Observed;
 use super::source::Source;
 
 /// The controller of ClusterResourceSets.
@@ -17,19 +18,6 @@ pub(super) struct ResourceSetController {
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub config_maps: Objects<ConfigMap>,
-}
-
-/// The state on which the plan of a ClusterResourceSet depends.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The ClusterResourceSet.
-    pub set: Arc<ClusterResourceSet>,
-    /// What was found of its resources, in their order.
-    pub sources: Vec<Source>,
-    /// The Clusters of the namespace.
-    pub clusters: Vec<Arc<Cluster>>,
-    /// The bindings of the namespace.
-    pub bindings: Vec<Arc<ClusterResourceSetBinding>>,
 }
 
 impl ResourceSetController {

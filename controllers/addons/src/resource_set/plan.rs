@@ -11,7 +11,7 @@ use schemas::cluster::Cluster;
 use schemas::deletion_grace::is_torn_down;
 
 use super::manifests::{self, Fault, Manifest};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::record;
 use super::source::{Owned, Source};
 use crate::names::{FINALIZER, RECONCILE};

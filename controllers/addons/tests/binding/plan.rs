@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use addons::binding::observe::Observed;
+use addons::binding::observed::Observed;
 use addons::binding::plan::{Plan, cluster_of, plan};
 use schemas::FromJson;
 use serde_json::{Value, json};

@@ -9,7 +9,8 @@ use schemas::cluster::{ClusterReplicasStatus, ClusterStatus, Machine};
 use schemas::meta::StatusVersion;
 use serde_json::Value;
 
-use super::observe::{Observed, is_of_pool};
+use super::observe::is_of_pool;
+use super::observed::Observed;
 use crate::change::Reference;
 use engine::versions;
 

@@ -8,7 +8,7 @@ use engine::{Kind, Steps, owners};
 
 use super::grace;
 use super::kubeconfig::MakeKubeconfig;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{Plan, Step};
 use crate::change::Reference;
 use engine::messages;

@@ -14,7 +14,7 @@ use schemas::HasConditions;
 use schemas::deletion_grace::ANNOTATION;
 
 use super::deletion::Stage;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{Plan, Step};
 use crate::change::Reference;
 

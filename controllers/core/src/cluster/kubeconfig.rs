@@ -13,7 +13,8 @@ use pki::{CertificateAuthority, Leaf};
 use schemas::cluster::Cluster;
 
 use super::CONTROLLER;
-use super::observe::{ClusterController, Observed};
+use super::observe::ClusterController;
+use super::observed::Observed;
 
 /// The step that makes the kubeconfig of the Cluster of this name.
 pub struct MakeKubeconfig(pub NamespacedName);

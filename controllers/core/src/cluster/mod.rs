@@ -5,6 +5,7 @@ mod deletion;
 mod grace;
 mod kubeconfig;
 mod observe;
+mod observed;
 mod plan;
 mod progress;
 mod status;
@@ -27,7 +28,7 @@ use engine::{
 use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::{Cluster, ClusterClass};
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::report;

@@ -13,7 +13,7 @@ use schemas::meta::ApiEndpoint;
 
 use super::deletion::{self, Stage};
 use super::kubeconfig::MakeKubeconfig;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::progress::{endpoint, has_endpoint, is_control_plane_initialized, is_infrastructure_provisioned};
 use super::{counters, grace, status, v1beta1};
 use crate::change::Reference;

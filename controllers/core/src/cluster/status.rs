@@ -15,7 +15,7 @@ use schemas::cluster::{Cluster, ConditionGate};
 use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Stage;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::progress::other_endpoint;
 use super::sums;
 use crate::change::Reference;

@@ -8,7 +8,8 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use super::observe::{Observed, is_of_pool};
+use super::observe::is_of_pool;
+use super::observed::Observed;
 use engine::aggregates::{machines_ready, machines_up_to_date, remediating};
 
 /// Returns these conditions.

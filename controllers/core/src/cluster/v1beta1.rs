@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::Cluster;
 use schemas::meta::V1Beta1Condition;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::progress::{is_control_plane_initialized, is_infrastructure_provisioned};
 use crate::change::Reference;
 

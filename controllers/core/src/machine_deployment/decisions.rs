@@ -8,7 +8,8 @@ use schemas::cluster::MachineSet;
 
 use super::facts::{Split, limits, split};
 use super::in_place::undecided;
-use super::observe::{MachineDeploymentController, Observed, Updates};
+use super::observe::MachineDeploymentController;
+use super::observed::{Observed, Updates};
 use super::sets;
 use crate::change::Reference;
 

@@ -9,7 +9,7 @@ use machinery::clock::parse_rfc3339;
 use schemas::cluster::{MachineDeployment, MachineSet};
 use schemas::defaults;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::rollout::Limits;
 use super::template;
 

@@ -8,7 +8,7 @@ use engine::{owners, time};
 use schemas::cluster::{Machine, MachineSet};
 
 use super::facts::{Split, is_on_delete, limits, rollout_after};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::template;
 
 /// Returns the old MachineSets about which a decision is needed now.

@@ -5,6 +5,7 @@ mod decisions;
 mod facts;
 mod in_place;
 mod observe;
+mod observed;
 pub mod paused;
 mod plan;
 pub mod rollout;
@@ -28,7 +29,7 @@ use engine::{
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
 pub use facts::REVISION;
-pub use observe::{Observed, Updates};
+pub use observed::{Observed, Updates};
 pub use plan::{FINALIZER, Plan, plan};
 pub(crate) use sets::HASH;
 

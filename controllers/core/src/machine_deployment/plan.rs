@@ -10,7 +10,7 @@ use schemas::cluster::{MachineDeployment, MachineSet};
 
 use super::facts::{REVISION, Split, is_on_delete, limits, rollout_after, split};
 use super::in_place::{self, Arrivals};
-use super::observe::{Observed, Updates};
+use super::observed::{Observed, Updates};
 use super::rollout::{self, Limits, Set};
 use super::sets::{DESIRED_REPLICAS, MAX_REPLICAS};
 use super::{changes, paused, sets, status};

@@ -10,7 +10,7 @@ use schemas::cluster::{MachineSet, MachineSetSpec, MachineTemplateSpec};
 use schemas::meta::ObjectMetaTemplate;
 
 use super::facts::{REVISION, Split, is_on_delete};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::rollout::Limits;
 use super::template;
 

@@ -10,7 +10,7 @@ use schemas::cluster::{MachineDeployment, MachineDeploymentStatus, MachineSet, M
 use schemas::meta::Condition;
 
 use super::facts::{Split, is_on_delete, limits};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::v1beta1;
 use crate::scaling::Scaling;
 use engine::aggregates::{machines_ready, machines_up_to_date, remediating};

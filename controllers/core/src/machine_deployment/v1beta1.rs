@@ -5,7 +5,7 @@ use schemas::cluster::{MachineDeploymentStatus, MachineSet};
 use schemas::meta::V1Beta1Condition;
 
 use super::facts::{is_on_delete, limits};
-use super::observe::Observed;
+use super::observed::Observed;
 
 const AVAILABLE: &str = "Available";
 const MACHINE_SET_READY: &str = "MachineSetReady";

@@ -4,7 +4,8 @@ use engine::steps::Event;
 use engine::{Error, NamespacedName, Outcome, conditions, unless_gone};
 use schemas::cluster::MachineHealthCheck;
 
-use super::observe::{HealthCheckController, Observed};
+use super::observe::HealthCheckController;
+use super::observed::Observed;
 use super::plan::{Mark, Plan};
 use super::{SUCCEEDED, remedy};
 

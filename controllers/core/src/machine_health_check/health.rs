@@ -11,7 +11,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, HealthChecks, Machine};
 use schemas::defaults::NODE_STARTUP_TIMEOUT_SECONDS;
 
-use super::observe::MachineNode;
+use super::observed::MachineNode;
 
 /// The health of a Machine.
 #[derive(Debug, PartialEq, Eq)]

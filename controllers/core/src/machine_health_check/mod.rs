@@ -3,6 +3,7 @@
 mod apply;
 mod health;
 mod observe;
+mod observed;
 mod plan;
 mod remedy;
 mod trigger;
@@ -24,7 +25,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
 use schemas::meta::TemplateReference;
 
-pub use observe::{MachineNode, Observed, Target};
+pub use observed::{MachineNode, Observed, Target};
 pub use plan::{Mark, Plan, plan};
 
 use crate::change::cluster_of;

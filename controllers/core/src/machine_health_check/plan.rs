@@ -17,7 +17,7 @@ use schemas::cluster::{Machine, MachineHealthCheck};
 use schemas::meta::{Condition, V1Beta1Condition};
 
 use super::health::{self, Health};
-use super::observe::{Observed, Target};
+use super::observed::{Observed, Target};
 use super::trigger::{self, Counts};
 use super::{SUCCEEDED, remedy};
 

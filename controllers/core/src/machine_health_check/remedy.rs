@@ -9,7 +9,8 @@ use schemas::HasConditions;
 use schemas::cluster::Machine;
 use schemas::meta::Condition;
 
-use super::observe::{Observed, Target, template_of};
+use super::observe::template_of;
+use super::observed::{Observed, Target};
 use super::plan::Mark;
 use super::{EXTERNAL, SUCCEEDED};
 use crate::change::Reference;

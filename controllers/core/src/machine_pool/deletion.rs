@@ -5,7 +5,7 @@ use engine::object::is_deleting;
 use engine::{Action, Step, time};
 
 use super::nodes;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Plan;
 use crate::change::Reference;
 

@@ -12,7 +12,7 @@ use schemas::cluster::{Bootstrap, Machine, MachinePool, MachineSpec};
 use schemas::meta::ContractVersionedObjectReference;
 use schemas::naming;
 
-use super::observe::Observed;
+use super::observed::Observed;
 
 /// The condition of its Machines that the MachinePool sets.
 pub(super) const UP_TO_DATE: &str = "UpToDate";

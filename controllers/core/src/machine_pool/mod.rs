@@ -5,6 +5,7 @@ mod facts;
 mod machines;
 mod nodes;
 mod observe;
+mod observed;
 mod plan;
 mod status;
 mod v1beta1;
@@ -28,7 +29,7 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::deletion_grace::is_torn_down;
 use schemas::naming;
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::cluster_of;

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::MachinePool;
 use schemas::meta::ObjectReference;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Plan;
 use crate::nodes::{INTERRUPTIBLE, UNINITIALIZED, set_owner};
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use engine::names::POOL_NAME;
 use engine::object::{label, uid};
 use engine::{Applied, External, ExternalObject, Manager, NamespacedName, Objects, Result, Workload, owners};
@@ -12,31 +11,9 @@ use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::naming;
 
 use super::facts::provider_ids;
+use super::observed::Observed;
 use crate::change::Reference;
 use crate::nodes::with_provider_id;
-
-/// The state of the world that a MachinePool's plan depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The reconciled MachinePool.
-    pub pool: Arc<MachinePool>,
-    /// The MachinePool's Cluster.
-    pub cluster: Arc<Cluster>,
-    /// The object that `spec.template.spec.bootstrap.configRef` names.
-    pub bootstrap: Reference,
-    /// The object that `spec.template.spec.infrastructureRef` names.
-    pub infrastructure: Reference,
-    /// The infrastructure's objects, one for each machine; empty if the infrastructure has no such objects.
-    pub parts: Vec<ExternalObject>,
-    /// Why these objects could not be read.
-    pub parts_error: Option<String>,
-    /// The Machines that the MachinePool controls.
-    pub machines: Vec<Arc<Machine>>,
-    /// The Nodes that have one of the machines' provider IDs, or are in `status.nodeRefs`; `None` while the cluster is not connected.
-    pub nodes: Option<Vec<Arc<Node>>>,
-    /// The time of this reconcile.
-    pub now: DateTime<Utc>,
-}
 
 /// The controller of MachinePools.
 pub(super) struct PoolController {

@@ -6,7 +6,7 @@ use engine::{ExternalObject, Step, owners};
 use schemas::cluster::{MachineInitializationStatus, MachinePool};
 
 use super::facts::{deprecated, is_managed_elsewhere, provider_ids, was_provisioned};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::{deletion, machines, nodes, status};
 use crate::change::Reference;
 use crate::machine::data_secret_name;

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Node;
 use schemas::cluster::{MachinePool, MachinePoolStatus};
 
 use super::facts::{deprecated, is_managed_elsewhere, was_provisioned};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Plan;
 use super::{machines, nodes, v1beta1};
 use engine::aggregates::count_true;

@@ -16,7 +16,8 @@ use schemas::meta::ContractVersionedObjectReference;
 
 use super::CONTROLLER;
 use super::facts::set_name_label;
-use super::observe::{MachineSetController, Observed};
+use super::observe::MachineSetController;
+use super::observed::Observed;
 
 /// The field manager of Machines and of their bootstrap and infrastructure objects.
 pub(super) const FIELD_MANAGER: &str = "capi-machineset";

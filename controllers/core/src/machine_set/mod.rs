@@ -4,6 +4,7 @@ mod create;
 mod facts;
 mod moving;
 mod observe;
+mod observed;
 mod plan;
 mod preflight;
 pub mod priority;
@@ -29,7 +30,7 @@ use engine::{
 use kube::api::DynamicObject;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineSet};
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{FINALIZER, Plan, plan};
 
 use crate::change::{cluster_of, report};

@@ -8,7 +8,7 @@ use engine::owners;
 use schemas::cluster::{Machine, MachineSet};
 
 use super::facts::target_name;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::priority;
 use crate::machine_deployment::HASH;
 

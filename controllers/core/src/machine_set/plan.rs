@@ -12,7 +12,7 @@ use schemas::cluster::{Machine, MachineSet};
 
 use super::create::{self, NewMachine};
 use super::facts::{is_of_deployment, target_name};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::start_update::{self, Start};
 use super::{moving, preflight, priority, remediation, status, sync};
 use crate::change::{ExternalChange, Reference};

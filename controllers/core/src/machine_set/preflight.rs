@@ -5,7 +5,7 @@ use engine::object::annotation;
 use schemas::version::Version;
 use serde_json::Value;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::change::Reference;
 
 /// The name of the check that the control plane neither changes its version nor waits for its first Machine.

@@ -13,7 +13,7 @@ use schemas::cluster::{Machine, MachineDeployment};
 use schemas::defaults::REPLICAS;
 
 use super::facts::is_of_deployment;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Step;
 use crate::amount;
 use crate::machine_deployment::REVISION;

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::create::{self, FIELD_MANAGER};
 use super::moving;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Step;
 use crate::change::Reference;
 

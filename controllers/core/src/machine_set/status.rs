@@ -9,7 +9,7 @@ use schemas::HasConditions;
 use schemas::cluster::{Machine, MachineSet, MachineSetStatus};
 use schemas::meta::Condition;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::v1beta1;
 use crate::scaling::Scaling;
 use engine::aggregates::{count_true, machines_ready, machines_up_to_date, remediating};

@@ -11,7 +11,7 @@ use kube::api::DynamicObject;
 use schemas::cluster::{Machine, MachineDeletionSpec, MachineSet};
 
 use super::create::{self, FIELD_MANAGER, NewMachine};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Step;
 
 /// The field manager of the labels and annotations that a Machine's objects get later.

@@ -6,7 +6,7 @@ use engine::v1beta1::{self, Severity, is_false, is_true, summary};
 use schemas::cluster::MachineSetStatus;
 use schemas::meta::V1Beta1Condition;
 
-use super::observe::Observed;
+use super::observed::Observed;
 
 const MACHINES_CREATED: &str = "MachinesCreated";
 const MACHINES_READY: &str = "MachinesReady";

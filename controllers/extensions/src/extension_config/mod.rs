@@ -2,6 +2,7 @@
 //! status.
 
 mod observe;
+mod observed;
 mod plan;
 
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::cluster::Cluster;
 use schemas::runtime::ExtensionConfig;
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{Plan, plan};
 
 use crate::client::Client;

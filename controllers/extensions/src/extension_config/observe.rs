@@ -10,19 +10,8 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::runtime::ExtensionConfig;
 
 use super::ExtensionConfigController;
-use crate::answers::Discovered;
+use super::observed::Observed;
 use crate::names::{AUTHORITY_KEY, INJECT_AUTHORITY_FROM};
-
-/// The state of the world that the plan depends on.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The reconciled ExtensionConfig.
-    pub config: Arc<ExtensionConfig>,
-    /// The `caBundle` that its annotation asks for, and an error if there is none; `None` without the annotation.
-    pub authority: Option<Result<String, String>>,
-    /// What the extension says of itself, and an error if it does not. `None` if it was not asked, because `caBundle` must be set before.
-    pub discovered: Option<Result<Discovered, String>>,
-}
 
 impl ExtensionConfigController {
     pub(super) async fn read(&self, config: Arc<ExtensionConfig>) -> Observed {

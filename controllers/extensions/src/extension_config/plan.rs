@@ -8,7 +8,7 @@ use engine::v1beta1::{self, Severity};
 use machinery::names::dns1123_label;
 use schemas::runtime::{ExtensionConfig, ExtensionHandler, GroupVersionHook};
 
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::answers::{Discovered, Handler, cut};
 use crate::hooks::Hook;
 use crate::limits::{HANDLERS, TIMEOUT_SECONDS};

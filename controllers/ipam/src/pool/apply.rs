@@ -8,7 +8,7 @@ use futures::StreamExt;
 use schemas::ipam::{IPAddress, IPAddressClaim};
 
 use super::PoolReconciler;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{Action, Plan, Step};
 use crate::claims::{self, Refusal};
 use crate::creations::is_refusal;

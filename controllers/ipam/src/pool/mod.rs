@@ -1,7 +1,8 @@
 //! The controller of a kind of pool: it allocates and releases the addresses of all claims of a pool, one pool at a time.
 
 mod apply;
-pub mod observe;
+mod observe;
+pub mod observed;
 pub mod plan;
 pub mod status;
 

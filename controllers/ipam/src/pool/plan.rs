@@ -10,7 +10,7 @@ use schemas::addresses::{AddressSet, following};
 use schemas::in_cluster_pool::{Problem, allocatable};
 use schemas::ipam::IPAddress;
 
-use super::observe::{Observed, Waiting};
+use super::observed::{Observed, Waiting};
 use super::status::numbers;
 use crate::claims::{self, Refusal, is_used};
 use crate::limits;

@@ -8,7 +8,8 @@ use schemas::cluster::Cluster;
 use serde_json::json;
 
 use super::controller::ConfigController;
-use super::plan::{self, Bootstrap, Observed, Plan, Step};
+use super::observed::Observed;
+use super::plan::{self, Bootstrap, Plan, Step};
 use super::render::{self, Inputs, Role};
 use super::{observe, token, v1beta1};
 use crate::certificates;

@@ -6,7 +6,7 @@ mod controller;
 mod inputs;
 mod lock;
 mod observe;
-mod observed;
+pub mod observed;
 pub mod owner;
 pub mod plan;
 pub mod render;
@@ -32,7 +32,8 @@ use schemas::cluster::{Bootstrap, Cluster, Machine, MachinePool};
 use crate::certificates::Purpose;
 use crate::names::condition;
 use controller::ConfigController;
-use plan::{Observed, Plan};
+use observed::Observed;
+use plan::Plan;
 
 /// As upstream: configurations whose workload clusters are silent must not hold up the others.
 const CONCURRENCY: usize = 100;

@@ -9,7 +9,8 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
 
 use super::controller::ConfigController;
-use super::plan::{self, Authorities, Lock, Observed, Token};
+use super::observed::{Authorities, Lock, Observed, Token};
+use super::plan;
 use crate::certificates::{self, Certificates, Purpose};
 use crate::cluster_secrets::ClusterSecrets;
 use crate::error::Result;

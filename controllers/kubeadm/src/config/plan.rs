@@ -9,7 +9,7 @@ use schemas::bootstrap::KubeadmConfig;
 use schemas::cluster::Cluster;
 use schemas::meta::Condition;
 
-pub use super::observed::{Authorities, Lock, Observed, Token};
+use super::observed::{Lock, Observed, Token};
 use super::owner::Owner;
 use super::render::{self, Role};
 use super::token;

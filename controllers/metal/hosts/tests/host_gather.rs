@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use machinery::clock::parse_rfc3339;
-use metal::host::gather::{is_full, view};
+use metal::host::observe::{is_full, view};
 use metal::{limits, names};
 use schemas::metal3::BareMetalHost;
 use serde_json::json;

@@ -8,7 +8,7 @@ use engine::object::annotation;
 use engine::{Action, conditions, finalizer};
 use metal_machines::limits::DRAIN_POLL;
 use metal_machines::names::{REMEDIATION_FINALIZER, UNHEALTHY};
-use metal_machines::remediation::observe::Observed;
+use metal_machines::remediation::observed::Observed;
 use metal_machines::remediation::plan::{
     DELETING_MACHINE, FAILED, Plan, RUNNING, UNHEALTHY_NODE, WAITING, is_out_of_service, plan, reboot_key,
 };

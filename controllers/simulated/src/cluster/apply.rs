@@ -9,7 +9,8 @@ use schemas::cluster::Cluster;
 use schemas::infrastructure::DevCluster;
 use schemas::meta::ApiEndpoint;
 
-use super::observe::{DevClusterController, Observed, Unserved, port};
+use super::observe::{DevClusterController, port};
+use super::observed::{Observed, Unserved};
 use super::plan::{Plan, Step};
 use crate::hand_over::is_moving;
 use crate::names::{API_SERVER_SILENT, LISTENER};

@@ -2,6 +2,7 @@
 
 mod apply;
 mod observe;
+mod observed;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -24,7 +25,8 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 use crate::backend::Backend;
 use crate::names::CLUSTER_FINALIZER;
 use crate::workload::part::Part;
-use observe::{DevClusterController, Observed};
+use observe::DevClusterController;
+use observed::Observed;
 use plan::Plan;
 
 /// Index of DevClusters by the Cluster that owns them.

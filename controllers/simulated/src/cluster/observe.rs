@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use engine::{Manager, NamespacedName, Objects, Request, Upstream, owners};
 use parking_lot::Mutex;
@@ -12,6 +11,7 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 use schemas::meta::ApiEndpoint;
 use tokio::time::Instant;
 
+use super::observed::{Observed, Unserved};
 use crate::backend::Backend;
 use crate::machine::observe::has_node;
 use crate::workload::part::Part;
@@ -26,30 +26,6 @@ pub(super) struct DevClusterController {
     pub upstream: Upstream,
     pub backend: Backend,
     pub manager: Manager,
-}
-
-/// The state on which the plan of a DevCluster depends.
-pub(super) struct Observed {
-    /// The DevCluster.
-    pub dev: Arc<DevCluster>,
-    /// Its Cluster, which may be gone.
-    pub cluster: Option<Arc<Cluster>>,
-    /// The name of its Cluster.
-    pub name: NamespacedName,
-    /// The ports of the endpoints of all DevClusters, if this one has none yet. After a restart their clusters may not listen yet, and a
-    /// new cluster must not take their ports.
-    pub reserved: BTreeSet<u16>,
-    /// What the endpoint lacks; `None` if clients reach a server, or no machine has one yet.
-    pub unserved: Option<Unserved>,
-}
-
-/// An endpoint without a server, although a machine of the control plane has one according to its conditions.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Unserved {
-    /// Since when.
-    pub since: Duration,
-    /// The names of the machines whose parts do not run in the cluster.
-    pub machines: Vec<String>,
 }
 
 /// Returns the port of an endpoint, or `None` if it has none.

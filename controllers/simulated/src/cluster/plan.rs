@@ -8,7 +8,8 @@ use engine::{conditions, finalizer, paused};
 use schemas::HasConditions;
 use schemas::infrastructure::DevCluster;
 
-use super::observe::{Observed, port};
+use super::observe::port;
+use super::observed::Observed;
 use crate::names::{API_SERVER_SILENT, CLUSTER_FINALIZER};
 
 /// The reason of `Ready` while nobody answers at the endpoint.

@@ -3,6 +3,7 @@
 mod apply;
 pub mod failures;
 pub(crate) mod observe;
+pub mod observed;
 pub mod plan;
 mod status;
 

@@ -12,7 +12,7 @@ use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
 use super::failures::{Draw, is_draw_due};
-use super::plan::Observed;
+use super::observed::Observed;
 use crate::backend::Backend;
 use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
 use crate::workload::Workload;

@@ -9,7 +9,8 @@ use schemas::infrastructure::{InMemoryComponent, InMemoryMachineBackend, InMemor
 use schemas::meta::Condition;
 use simulated::machine::failures;
 use simulated::machine::failures::{Draw, Failure};
-use simulated::machine::plan::{Observed, Plan, WAITING_FOR_STARTUP, duration, plan};
+use simulated::machine::observed::Observed;
+use simulated::machine::plan::{Plan, WAITING_FOR_STARTUP, duration, plan};
 use simulated::names::FAILURE_RATE;
 use simulated::workload::part::Part;
 use simulated::workload::symptoms::{NodeHealth, Symptoms};

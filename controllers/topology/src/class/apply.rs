@@ -3,7 +3,8 @@
 use engine::{Action, Error, Outcome, unless_gone};
 use schemas::cluster::ClusterClass;
 
-use super::observe::{ClassController, Observed};
+use super::observe::ClassController;
+use super::observed::Observed;
 use super::plan::Plan;
 
 impl ClassController {

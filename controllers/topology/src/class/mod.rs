@@ -2,6 +2,7 @@
 
 mod apply;
 mod observe;
+mod observed;
 mod plan;
 mod variables;
 
@@ -17,7 +18,7 @@ use engine::{
 use schemas::cluster::{Cluster, ClusterClass};
 use schemas::runtime::ExtensionConfig;
 
-pub use observe::{Discovered, Observed, Template};
+pub use observed::{Discovered, Observed, Template};
 pub use plan::{Plan, plan};
 
 use crate::extensions::Context;

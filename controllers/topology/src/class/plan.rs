@@ -9,7 +9,7 @@ use kube::api::DynamicObject;
 use schemas::cluster::ClusterClass;
 use schemas::meta::{Condition, TemplateReference, V1Beta1Condition};
 
-use super::observe::{Observed, Template};
+use super::observed::{Observed, Template};
 use super::variables;
 
 const VERSIONS: &str = "RefVersionsUpToDate";

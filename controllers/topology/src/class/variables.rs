@@ -8,7 +8,7 @@ use schemas::cluster::{
 use schemas::variables::check_definitions;
 use serde_json::Value;
 
-use super::observe::{Discovered, Observed};
+use super::observed::{Discovered, Observed};
 
 /// Who defines the variables that are in the class itself.
 const INLINE: &str = "inline";

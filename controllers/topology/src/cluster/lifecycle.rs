@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::blocked::Blocked;
 use super::hooks::{self, HookCalls};
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{self, Decision};
 use crate::extensions::Hook;
 use crate::versions::{Answer, Facts, Hooks, Question, UpgradePlan};

@@ -11,6 +11,7 @@ mod hooks;
 mod lifecycle;
 mod memory;
 mod observe;
+mod observed;
 mod patching;
 pub mod plan;
 mod planner;
@@ -23,7 +24,7 @@ use k8s_openapi::api::core::v1::{Node, Secret};
 use schemas::cluster::{Cluster, ClusterClass, Machine, MachineDeployment, MachineHealthCheck, MachinePool};
 
 pub use blocked::Blocked;
-pub use observe::Observed;
+pub use observed::Observed;
 pub use watches::matters;
 
 use crate::extensions::Context;

@@ -5,7 +5,7 @@ use machinery::random::Random;
 use schemas::cluster::ClusterClassPatch;
 use serde_json::{Value, json};
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{self, Decision};
 use crate::extensions::{Extensions, Hook};
 use crate::{Desired, PatchError, Step};

@@ -4,7 +4,7 @@ use engine::NamespacedName;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, ClusterClass};
 
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::Patching;
 use crate::desired::{self, Inputs};
 use crate::versions::{self, Facts, Hooks, Question, Source, UpgradePlan, Versions};

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::hooks;
 use super::memory::OfCluster;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan;
 use crate::extensions::{Extensions, Hook};
 use crate::versions::{Facts, UpgradePlan};

@@ -11,7 +11,8 @@ use schemas::meta::{ApiEndpoint, Condition};
 use system_containers::State;
 use system_containers::balancer::{Balancer, Configuration, Health, ServerStatus, Status};
 
-use super::observe::{DevClusterController, Observed};
+use super::observe::DevClusterController;
+use super::observed::Observed;
 use super::plan::Plan;
 use crate::limits;
 use crate::names::CLUSTER_FINALIZER;

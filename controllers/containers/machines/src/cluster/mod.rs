@@ -2,6 +2,7 @@
 
 mod apply;
 mod observe;
+mod observed;
 mod plan;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,8 @@ use schemas::infrastructure::{DevCluster, DevMachine};
 
 use crate::names::CLUSTER_FINALIZER;
 use crate::nodes::Nodes;
-use observe::{DevClusterController, Observed, facts};
+use observe::{DevClusterController, facts};
+use observed::Observed;
 use plan::Plan;
 
 /// The descriptor of the controller.

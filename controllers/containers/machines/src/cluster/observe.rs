@@ -9,6 +9,7 @@ use engine::{Manager, NamespacedName, Objects, Upstream, names as engine_names, 
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::{DevCluster, DevMachine};
 
+use super::observed::{Member, Observed};
 use crate::container_name;
 use crate::names::{BALANCER_ROLE, LABEL_CLUSTER, LABEL_NAME, LABEL_NAMESPACE, LABEL_ROLE};
 use crate::nodes::Nodes;
@@ -22,39 +23,6 @@ pub(super) struct DevClusterController {
     pub upstream: Upstream,
     pub nodes: Nodes,
     pub manager: Manager,
-}
-
-/// The state on which the plan of a DevCluster depends.
-#[derive(Clone)]
-pub(super) struct Observed {
-    /// The DevCluster.
-    pub dev: Arc<DevCluster>,
-    /// Its Cluster, which may be gone.
-    pub cluster: Option<Arc<Cluster>>,
-    /// The machines of its control plane.
-    pub members: Vec<Member>,
-    /// The name of its load balancer, or why it is not known. Clusters of one name in two namespaces have different ones.
-    pub balancer: std::result::Result<String, String>,
-    /// The labels of its load balancer.
-    pub labels: BTreeMap<String, String>,
-}
-
-/// A machine of the control plane that has an address.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
-    /// The name of its container.
-    pub name: String,
-    /// Its address.
-    pub address: String,
-    /// Whether its Machine is being deleted.
-    pub goes: bool,
-}
-
-impl Observed {
-    /// Returns the name of the load balancer.
-    pub fn name(&self) -> Result<&str> {
-        self.balancer.as_deref().map_err(|error| anyhow::anyhow!(error.clone()))
-    }
 }
 
 impl DevClusterController {

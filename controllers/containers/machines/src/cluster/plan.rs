@@ -6,7 +6,7 @@ use engine::{finalizer, paused};
 use schemas::infrastructure::DevCluster;
 use system_containers::balancer::{Configuration, Server};
 
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::names::{API_SERVER_PORT, CLUSTER_FINALIZER};
 
 /// The plan for a DevCluster.
@@ -36,7 +36,7 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 /// Returns the servers. One whose machine goes gets no new connections, unless all go.
 fn servers(observed: &Observed) -> Vec<Server> {
     let all_go = observed.members.iter().all(|member| member.goes);
-    let server = |member: &super::observe::Member| {
+    let server = |member: &super::observed::Member| {
         Some(Server {
             name: member.name.clone(),
             address: member.address.parse().ok()?,

@@ -13,7 +13,7 @@ use schemas::names::ENVIRONMENT;
 
 use super::HostReconciler;
 use super::draft::Plan;
-use super::gather::Gathered;
+use super::observe::Gathered;
 use super::protection;
 use crate::instruction;
 use crate::names::{HARDWARE_FINALIZER, PAUSED, PROTECT_DISKS, SECRET_FINALIZER, operational};

@@ -5,7 +5,7 @@ use machinery::clock::rfc3339;
 use schemas::metal3::{BareMetalHost, FirmwareUpdate};
 
 use super::draft::{Plan, fail};
-use super::gather::Gathered;
+use super::observe::Gathered;
 use super::observed::Means;
 use super::states::firmware::{self, Progress};
 use super::{HostReconciler, drive};

@@ -1,4 +1,4 @@
-//! The controller of BareMetalHost: gather, plan, apply.
+//! The controller of BareMetalHost: observe, plan, apply.
 //!
 //! It does not use the frame `engine::planned`, because what that frame does for all kinds follows Metal3's rules here: a host has no
 //! Cluster, its own annotation pauses it without a condition, only a host with an inspected machine keeps a finalizer, and a failure is
@@ -12,9 +12,9 @@ pub mod conditions;
 mod draft;
 mod drive;
 mod execute;
-pub mod gather;
 mod intake;
 pub mod memory;
+pub mod observe;
 pub mod observed;
 pub mod plan;
 mod power;

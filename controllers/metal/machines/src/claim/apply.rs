@@ -5,7 +5,8 @@ use engine::{Error, Outcome, Result, finalizer, unless_gone};
 use schemas::metal3::{BareMetalHost, HostClaim};
 
 use super::observe::HostClaimController;
-use super::plan::{Observed, Plan};
+use super::observed::Observed;
+use super::plan::Plan;
 use super::secrets::Copy;
 use crate::names::{CLAIM_FINALIZER, PAUSED_BY_CLAIM};
 

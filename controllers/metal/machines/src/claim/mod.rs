@@ -4,6 +4,7 @@
 mod apply;
 pub mod host;
 mod observe;
+pub mod observed;
 pub mod plan;
 pub mod policy;
 pub mod secrets;
@@ -25,7 +26,8 @@ use crate::consumer::ConsumerKind;
 use crate::host::became_free;
 use crate::names::CLAIM_FINALIZER;
 use observe::{BY_CLAIM, BY_CONSUMER, BY_SECRET, HostClaimController, referenced};
-use plan::{Observed, Plan, plan};
+use observed::Observed;
+use plan::{Plan, plan};
 use policy::place_of;
 use secrets::copied_for;
 use status::is_waiting;

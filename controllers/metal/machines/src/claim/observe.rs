@@ -8,7 +8,7 @@ use engine::{Manager, NamespacedName, Objects};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use schemas::metal3::{BareMetalHost, HostClaim, HostDeployPolicy};
 
-use super::plan::Observed;
+use super::observed::Observed;
 use super::policy::{allows, place_of};
 use super::secrets::{Role, Source};
 use super::status::is_lost;

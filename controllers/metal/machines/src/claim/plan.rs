@@ -10,33 +10,15 @@ use metal::state::HostState;
 use schemas::infrastructure::{HostSelector, HostSelectorRequirement};
 use schemas::metal3::{BareMetalHost, HostClaim, HostClaimSelector, SecretReference};
 
+use super::observed::Observed;
 use super::policy::place_of;
-use super::secrets::{Copy, Role, Source, copy};
+use super::secrets::{Copy, Role, copy};
 use super::{host, status};
 use crate::choice::{Choice, Wish, choose, count};
 use crate::consumer::ConsumerKind;
 use crate::limits::LOOK_AGAIN;
 use crate::names::{CLAIM_FINALIZER, PAUSED_BY_CLAIM};
 use status::{ASSOCIATED, MISSING, NOT_SYNCHRONIZED, SYNCHRONIZED, no_host};
-
-/// The state on which the plan of a HostClaim depends.
-#[derive(Debug, Clone)]
-pub struct Observed {
-    /// The name of the claim.
-    pub name: NamespacedName,
-    /// The claim.
-    pub object: Arc<HostClaim>,
-    /// Its host, which names the claim as its consumer.
-    pub host: Option<Arc<BareMetalHost>>,
-    /// The namespaces whose policies allow the claim, if it has no host. `hostSelector.inNamespace` leaves at most one.
-    pub namespaces: Vec<String>,
-    /// All hosts of these namespaces, if the claim has no host.
-    pub hosts: Vec<Arc<BareMetalHost>>,
-    /// The Secrets that the claim refers to.
-    pub sources: Vec<Source>,
-    /// The Secrets that were copied for the claim.
-    pub copies: Vec<Arc<Secret>>,
-}
 
 /// The steps for a HostClaim, and its wanted state.
 #[derive(Debug)]

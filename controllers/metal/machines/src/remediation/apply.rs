@@ -3,7 +3,8 @@
 use engine::{Action, NamespacedName, Result, unless_gone};
 use k8s_openapi::api::core::v1::Node;
 
-use super::observe::{Observed, RemediationController};
+use super::observe::RemediationController;
+use super::observed::Observed;
 use super::plan::Plan;
 
 impl RemediationController {

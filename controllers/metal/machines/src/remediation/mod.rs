@@ -4,7 +4,8 @@
 //! The kind has no conditions, so it does not use the frame `engine::planned`.
 
 mod apply;
-pub mod observe;
+mod observe;
+pub mod observed;
 pub mod plan;
 
 use engine::controller::requests_of;
@@ -57,7 +58,7 @@ impl Reconciler for RemediationController {
         // The finalizer comes before the first change of the host, which its removal reverts.
         let stored =
             finalizer::ensure(&self.remediations, &observed.remediation, REMEDIATION_FINALIZER).await?;
-        let observed = observe::Observed { remediation: stored, ..observed };
+        let observed = observed::Observed { remediation: stored, ..observed };
         let plan = plan::plan(&observed, self.manager.clock().now());
         self.execute(&observed, plan).await
     }

@@ -11,7 +11,7 @@ use schemas::cluster::Machine;
 use schemas::infrastructure::{Metal3Remediation, Metal3RemediationStatus};
 use schemas::metal3::BareMetalHost;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::limits::{DRAIN_POLL, REMEDIATION_RETRIES, REMEDIATION_TIMEOUT};
 use crate::names::{REMEDIATION_FINALIZER, UNHEALTHY};
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::NamespacedName;
 use metal_machines::ipam::claims::{Api, Claim as _, Refusal};
-use metal_machines::ipam::ip_pool::observe::{Known, Observed, Waiting};
+use metal_machines::ipam::ip_pool::observed::{Known, Observed, Waiting};
 use metal_machines::ipam::ip_pool::plan::{Action, Plan, plan, status_delay};
 use metal_machines::ipam::names::POOL_FINALIZER;
 use schemas::cluster::Cluster;

@@ -3,7 +3,7 @@
 use engine::Result;
 use serde_json::Value;
 
-use super::super::observe::Observed;
+use super::super::observed::Observed;
 use super::super::plan::Decision;
 use super::health_check;
 use super::templates::{self, Fate};

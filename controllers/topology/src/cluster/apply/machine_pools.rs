@@ -6,7 +6,7 @@ use engine::Result;
 use engine::object::is_deleting;
 use schemas::cluster::MachinePool;
 
-use super::super::observe::Observed;
+use super::super::observed::Observed;
 use super::super::plan::Decision;
 use super::writer::{Change, Writer};
 use crate::{DesiredWorkers, Workers};

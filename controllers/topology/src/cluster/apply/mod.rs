@@ -16,7 +16,7 @@ use engine::{Error, Result};
 use serde_json::Value;
 
 use super::memory::OfCluster;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Decision;
 use crate::Desired;
 use writer::{Change, Writer};

@@ -12,23 +12,11 @@ use engine::{External, Manager, Objects, Result, aside};
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachineHealthCheck, MachinePool};
 
 use super::memory::OfCluster;
-use crate::desired::Contract;
-use crate::{Blueprint, Current};
+use super::observed::Observed;
+use crate::Blueprint;
 
 pub(super) use blueprint::blueprint;
 pub(super) use provided::Provided;
-
-/// The state of the world that the plan of a Cluster with a topology depends on.
-pub struct Observed {
-    /// The class with its templates.
-    pub blueprint: Blueprint,
-    /// The Cluster and its objects.
-    pub current: Current,
-    /// The contract of the control plane's kind.
-    pub contract: Contract,
-    /// Whether runtime extensions are called (feature gate `RuntimeSDK`).
-    pub calls_hooks: bool,
-}
 
 /// What is read about Clusters with a topology.
 pub(super) struct Sources {

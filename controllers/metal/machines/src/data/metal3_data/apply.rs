@@ -3,7 +3,7 @@
 use engine::{Result, unless_gone};
 
 use super::DataReconciler;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::Plan;
 
 impl DataReconciler {

@@ -4,6 +4,7 @@ mod apply;
 mod claims;
 mod events;
 mod observe;
+mod observed;
 mod plan;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::data::names::DATA_FINALIZER;
 use claims::AddressClaims;
 pub use claims::{Lease, Leased};
 pub use events::start;
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{Plan, plan};
 
 struct DataReconciler {

@@ -10,7 +10,7 @@ use schemas::metal3::SecretReference;
 use serde_json::Value;
 
 use super::claims::{Lease, Leased, controller_of};
-use super::observe::Observed;
+use super::observed::Observed;
 use crate::data::names::{
     DATA_FINALIZER, METADATA_KEY, NETWORK_DATA_KEY, SECRET_TYPE, metadata_secret, network_data_secret,
 };

@@ -6,7 +6,7 @@ use engine::{Error, NamespacedName, Result, finalizer, unless_gone};
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3ObjectReference};
 
 use super::TemplateReconciler;
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{Plan, Step};
 use crate::data::names::CLAIM_FINALIZER;
 

@@ -2,6 +2,7 @@
 
 mod apply;
 mod observe;
+mod observed;
 mod plan;
 
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use engine::{
 use schemas::cluster::Cluster;
 use schemas::infrastructure::{Metal3Data, Metal3DataClaim, Metal3DataTemplate};
 
-pub use observe::Observed;
+pub use observed::Observed;
 pub use plan::{Plan, Step, plan};
 
 use crate::data::names::{CLAIM_FINALIZER, TEMPLATE_FINALIZER};

@@ -13,7 +13,7 @@ use schemas::infrastructure::{
     Metal3ObjectReference,
 };
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::{in_name, template_of};
 use crate::data::names::{CLAIM_FINALIZER, TEMPLATE_FINALIZER};
 

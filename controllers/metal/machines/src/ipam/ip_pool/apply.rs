@@ -7,7 +7,7 @@ use engine::{Error, NamespacedName, Result, finalizer, unless_gone};
 use futures::StreamExt;
 use schemas::metal3_ipam::IPPool;
 
-use super::observe::Observed;
+use super::observed::Observed;
 use super::plan::{Action, Plan, Step};
 use super::{PoolReconciler, Side};
 use crate::ipam::claims::{Api, Claim};

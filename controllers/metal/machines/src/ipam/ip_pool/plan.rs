@@ -9,7 +9,7 @@ use engine::{finalizer, owners};
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::metal3_ipam::IPPool;
 
-use super::observe::{Known, Observed, Waiting};
+use super::observed::{Known, Observed, Waiting};
 use super::{cluster_name, is_deleting};
 use crate::ipam::claims::{Api, Refusal, address_name};
 use crate::ipam::names::{POOL_FINALIZER, REQUESTED};
