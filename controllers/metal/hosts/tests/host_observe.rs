@@ -1,4 +1,4 @@
-//! Tests of `host::gather`.
+//! Tests of `host::observe`.
 
 use std::sync::Arc;
 
