@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use crate::inventory::Item;
-use crate::journal::Before;
+use crate::journal::{Before, State};
 use crate::names;
+use crate::plan::Plan;
 
 /// Metadata that each server sets itself; a write with another server's values would be refused.
 const OF_THE_SOURCE: &[&str] = &[
@@ -27,6 +28,19 @@ pub struct Identities {
     pub at_target: HashMap<String, String>,
     /// The UIDs at the source of all objects that move.
     pub moving: HashSet<String>,
+}
+
+impl Identities {
+    /// Adds what a plan and a journal say.
+    pub fn learn(&mut self, plan: &Plan, state: &State) {
+        for step in plan.steps() {
+            self.moving.insert(step.uid.clone());
+            let there = state.copied.get(&step.object).or_else(|| state.left.get(&step.object));
+            if let Some(there) = there {
+                self.at_target.insert(step.uid.clone(), there.clone());
+            }
+        }
+    }
 }
 
 /// The wanted form of an object at the target.

@@ -21,6 +21,11 @@ pub struct Key {
 }
 
 impl Key {
+    /// Returns the URL path of the object of this kind.
+    pub fn path(&self, kind: &Kind) -> String {
+        format!("{}/{}", kind.path(&self.namespace), self.name)
+    }
+
     /// Returns whether it names an object of this kind.
     pub fn is(&self, group: &str, kind: &str) -> bool {
         self.group == group && self.kind == kind

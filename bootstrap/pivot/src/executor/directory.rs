@@ -1,13 +1,18 @@
 //! Objects in a directory: the format of `clusterctl move --to-directory` and `--from-directory`, with additional checksums.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::copy::{self, Done};
 use super::files::{CHECKSUMS, file_names, only_these, read_files, write_file};
-use super::{Pivot, Work, refuse};
+use super::phases::Phases;
+use super::recorded::DIRECTORY;
+use super::snapshot::Snapshot;
+use super::{Pivot, hand_over, held, namespaces, pause, recorded, refuse, verify};
+use crate::desired::Identities;
 use crate::error::{Error, Result};
 use crate::graph::Scope;
 use crate::inventory::{Discovery, Inventory, Item};
@@ -16,20 +21,17 @@ use crate::preflight;
 use crate::progress::Phase;
 use crate::report::Report;
 
-/// The prefix of a source or target in a journal that is a directory.
-pub(super) const DIRECTORY: &str = "directory ";
-
 impl Pivot {
     /// Writes all objects that would move to `folder`, while the source is paused.
     ///
     /// # Errors
     /// The objects are not at rest, the folder contains other files, or a disk or server fails.
     pub async fn save(mut self, folder: &Path) -> Result<Report> {
-        self.begin_anew()?;
-        let mut work = self.read().await?;
-        self.report.findings = work.inventory.unsteady.clone();
+        recorded::begin_anew(&mut self.journal)?;
+        let mut snapshot = self.read().await?;
+        self.report.findings = snapshot.inventory().unsteady.clone();
         refuse(&self.report.findings)?;
-        let names = file_names(&work.inventory);
+        let names = file_names(snapshot.inventory());
         only_these(folder, &names.values().map(String::as_str).collect())?;
         self.journal.append(Record::Started(Header {
             id: self.random.uid(),
@@ -39,31 +41,20 @@ impl Pivot {
             namespace: self.options.namespace.clone(),
             keep_source: true,
         }))?;
-        self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
-        self.pause_source(&work).await?;
-        self.wait_until_released(&mut work).await?;
-        work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
-        let written = self.write(&work, folder);
+        self.journal.append(Record::Planned(snapshot.inventory().plan.clone()))?;
+        let Self { source, journal, phases, report, .. } = &mut self;
+        phases.during(Phase::Pause, pause::pause(source, journal, phases, &snapshot)).await?;
+        let (mut given_up, findings) = (BTreeSet::new(), &mut report.findings);
+        let released = held::wait_until_released(source, &mut snapshot, &mut given_up, findings);
+        phases.during(Phase::Pause, released).await?;
+        snapshot.read_again(source).await?;
+        let written = write(snapshot.inventory(), phases, folder);
         // The source must be unpaused even if the write failed.
-        self.undo(&work).await?;
+        self.undo(&snapshot).await?;
         written?;
         let mut report = self.finish();
         report.saved(&folder.display().to_string());
         Ok(report)
-    }
-
-    fn write(&self, work: &Work, folder: &Path) -> Result<()> {
-        let names = file_names(&work.inventory);
-        only_these(folder, &names.values().map(String::as_str).collect())?;
-        let mut checksums =
-            String::from("# What the files beside it must be, for `firstlight move --from-directory`.\n");
-        for (number, (key, name)) in names.iter().enumerate() {
-            let text = work.inventory.items[key].object.text.get();
-            write_file(&folder.join(name), text.as_bytes())?;
-            checksums.push_str(&format!("# {:x}  {name}\n", Sha256::digest(text)));
-            self.progress.at(Phase::Copy, number + 1, names.len());
-        }
-        write_file(&folder.join(CHECKSUMS), checksums.as_bytes())
     }
 
     /// Creates the objects of `folder` at the target; existing objects are left unchanged. After an interruption, it can be run again
@@ -80,22 +71,28 @@ impl Pivot {
             (step.shared, step.kept) = (false, None);
         }
         self.begin_restore(&discovery, &inventory).await?;
-        let namespaces: BTreeSet<String> =
-            inventory.plan.namespaces().into_iter().map(ToOwned::to_owned).collect();
-        for name in &namespaces {
-            self.make_namespace(name).await?;
+        for name in inventory.plan.namespaces() {
+            namespaces::make(&self.target, name).await?;
         }
-        let mut work = Work { namespaces, ..Work::new(discovery, scope, inventory) };
-        self.copy(&mut work, &mut HashMap::new()).await?;
-        if let Some((key, difference)) = self.verify(&work).await?.into_iter().next() {
+        let snapshot = Snapshot::new(discovery, scope, inventory);
+        let mut identities = Identities::default();
+        let Self { target, journal, phases, report, .. } = &mut self;
+        let mut done = Done::new();
+        let copied = copy::copy(target, journal, phases, &snapshot, &mut identities, &mut done);
+        phases.during(Phase::Copy, copied).await?;
+        let compared = verify::verify(target, journal, phases, &snapshot, &identities);
+        let compared = phases.during(Phase::Verify, compared).await?;
+        report.findings.extend(compared.findings);
+        if let Some((key, difference)) = compared.different.into_iter().next() {
             return Err(Error::Different {
                 object: key.to_string(),
                 difference,
                 advice: "Look at it at the target, then run the same command again",
             });
         }
-        self.unpause_target(&mut work).await?;
-        self.journal.append(Record::Done)?;
+        let unpaused = hand_over::unpause(target, journal.state(), &snapshot, &mut identities);
+        phases.during(Phase::HandOver, unpaused).await?;
+        journal.append(Record::Done)?;
         let mut report = self.finish();
         report.saved(&folder.display().to_string());
         Ok(report)
@@ -143,15 +140,20 @@ impl Pivot {
         self.journal.append(Record::Left(left))?;
         self.journal.append(Record::Paused)
     }
+}
 
-    async fn make_namespace(&self, name: &str) -> Result<()> {
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        match self.target.create(&format!("create Namespace {name}"), "/api/v1/namespaces", &namespace).await
-        {
-            Err(error) if !error.is_already_exists() => Err(error),
-            _ => Ok(()),
-        }
+fn write(inventory: &Inventory, phases: &Phases, folder: &Path) -> Result<()> {
+    let names = file_names(inventory);
+    only_these(folder, &names.values().map(String::as_str).collect())?;
+    let mut checksums =
+        String::from("# What the files beside it must be, for `firstlight move --from-directory`.\n");
+    for (number, (key, name)) in names.iter().enumerate() {
+        let text = inventory.items[key].object.text.get();
+        write_file(&folder.join(name), text.as_bytes())?;
+        checksums.push_str(&format!("# {:x}  {name}\n", Sha256::digest(text)));
+        phases.at(Phase::Copy, number + 1, names.len());
     }
+    write_file(&folder.join(CHECKSUMS), checksums.as_bytes())
 }
 
 /// Returns a digest that identifies the content of a directory.

@@ -7,116 +7,119 @@ use futures::future::{Either, select};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
 
-use super::{Pivot, Work};
+use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::finding::Finding;
-use crate::inventory::{Held, Inventory};
+use crate::inventory::Held;
 use crate::kinds::Kind;
 use crate::limits;
 use crate::names;
 use crate::object::Key;
-use crate::progress::Phase;
-use crate::server::Change;
+use crate::server::{Change, Server};
 
 type Waiting = BTreeMap<Key, Held>;
 
-impl Pivot {
-    /// Waits until no moving object is held back by its provider, and until providers have handed over their data; then reads the
-    /// source again if anything has changed. The wait for a hand-over is limited, because the provider may not be running.
-    pub(super) async fn wait_until_released(&mut self, work: &mut Work) -> Result<()> {
-        let began = self.begin(Phase::Pause);
-        let items = work.inventory.items.iter();
-        let mut waiting: Waiting = items.filter_map(|(key, item)| Some((key.clone(), item.held?))).collect();
-        waiting.retain(|key, _| !work.given_up.contains(key));
-        let (all, given_up) = (waiting.len(), work.given_up.len());
-        let mut pause = limits::RETRY_PAUSE;
-        while !waiting.is_empty() {
-            self.watch_until_released(work, &mut waiting, began).await?;
-            self.give_up(work, &mut waiting, began)?;
-            if !waiting.is_empty() {
-                // The server or the network ended the watch.
-                self.source.clock().sleep(pause).await;
-                pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
-            }
+/// Waits until no moving object is held back by its provider, and until providers have handed over their data; then reads the
+/// source again if anything has changed. The wait for a hand-over is limited, because the provider may not be running: such objects
+/// are `given_up`, with a finding for each.
+pub(super) async fn wait_until_released(
+    source: &Server,
+    snapshot: &mut Snapshot,
+    given_up: &mut BTreeSet<Key>,
+    findings: &mut Vec<Finding>,
+) -> Result<()> {
+    let began = source.clock().monotonic();
+    let items = snapshot.inventory().items.iter();
+    let mut waiting: Waiting = items.filter_map(|(key, item)| Some((key.clone(), item.held?))).collect();
+    waiting.retain(|key, _| !given_up.contains(key));
+    let (all, known) = (waiting.len(), given_up.len());
+    let mut pause = limits::RETRY_PAUSE;
+    while !waiting.is_empty() {
+        watch_until_released(source, snapshot, &mut waiting, began).await?;
+        let late = take_late(&mut waiting, source.clock().monotonic() - began)?;
+        findings.extend(late.iter().map(not_handed_over));
+        given_up.extend(late);
+        if !waiting.is_empty() {
+            // The server or the network ended the watch.
+            source.clock().sleep(pause).await;
+            pause = (pause * 2).min(limits::HELD_PAUSE_MAX);
         }
-        self.end(Phase::Pause, began);
-        if all > work.given_up.len() - given_up {
-            // The old inventory is freed first, because with many objects two inventories would not fit into memory.
-            work.inventory = Inventory::default();
-            work.inventory = work.discovery.inventory(&self.source, &work.scope).await?;
-        }
-        Ok(())
     }
+    if all > given_up.len() - known {
+        snapshot.read_again(source).await?;
+    }
+    Ok(())
+}
 
-    /// Removes released objects from `waiting`, until none is left, the time is up, or a watch ends.
-    async fn watch_until_released(&self, work: &Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
-        let mut changes = self.watches(work, waiting).await?;
-        while !waiting.is_empty() {
-            let left = limit(waiting).saturating_sub(self.source.clock().monotonic() - began);
-            if left.is_zero() {
-                return Ok(());
-            }
-            let late = std::pin::pin!(self.source.clock().sleep(left));
-            match select(changes.next(), late).await {
-                Either::Left((Some((key, Some(held))), _)) => {
-                    waiting.entry(key).and_modify(|now| *now = held);
-                }
-                Either::Left((Some((key, None)), _)) => drop(waiting.remove(&key)),
-                Either::Left((None, _)) => return Ok(()),
-                Either::Right(_) => {}
-            }
+/// Removes released objects from `waiting`, until none is left, the time is up, or a watch ends.
+async fn watch_until_released(
+    source: &Server,
+    snapshot: &Snapshot,
+    waiting: &mut Waiting,
+    began: Instant,
+) -> Result<()> {
+    let mut changes = watches(source, snapshot, waiting).await?;
+    while !waiting.is_empty() {
+        let left = limit(waiting).saturating_sub(source.clock().monotonic() - began);
+        if left.is_zero() {
+            return Ok(());
         }
-        Ok(())
+        let late = std::pin::pin!(source.clock().sleep(left));
+        match select(changes.next(), late).await {
+            Either::Left((Some((key, Some(held))), _)) => {
+                waiting.entry(key).and_modify(|now| *now = held);
+            }
+            Either::Left((Some((key, None)), _)) => drop(waiting.remove(&key)),
+            Either::Left((None, _)) => return Ok(()),
+            Either::Right(_) => {}
+        }
     }
+    Ok(())
+}
 
-    /// Returns the changes of the objects that are waited for, from a watch for each kind and namespace. The stream ends when one of
-    /// the watches ends.
-    async fn watches(
-        &self,
-        work: &Work,
-        waiting: &Waiting,
-    ) -> Result<BoxStream<'static, (Key, Option<Held>)>> {
-        let mut places: BTreeMap<(usize, &str), Vec<&Key>> = BTreeMap::new();
-        for key in waiting.keys() {
-            if let Some(item) = work.inventory.items.get(key) {
-                places.entry((item.kind, &key.namespace)).or_default().push(key);
-            }
+/// Returns the changes of the objects that are waited for, from a watch for each kind and namespace. The stream ends when one of
+/// the watches ends.
+async fn watches(
+    source: &Server,
+    snapshot: &Snapshot,
+    waiting: &Waiting,
+) -> Result<BoxStream<'static, (Key, Option<Held>)>> {
+    let mut places: BTreeMap<(usize, &str), Vec<&Key>> = BTreeMap::new();
+    for key in waiting.keys() {
+        if let Some(item) = snapshot.item(key) {
+            places.entry((item.kind, &key.namespace)).or_default().push(key);
         }
-        let mut watches = Vec::new();
-        for ((kind, namespace), keys) in places {
-            let kind = work.kind(kind).clone();
-            let name = if let [key] = keys[..] { Some(key.name.as_str()) } else { None };
-            let what = format!("watch {}", kind.resource());
-            let changes = self.source.watch(&what, &kind.path(namespace), name).await?;
-            watches.push(changes.map(move |change| state(&kind, &change)).chain(stream::iter([None])));
-        }
-        Ok(stream::select_all(watches)
-            .take_while(|state| std::future::ready(state.is_some()))
-            .filter_map(std::future::ready)
-            .boxed())
     }
+    let mut watches = Vec::new();
+    for ((kind, namespace), keys) in places {
+        let kind = snapshot.kind(kind).clone();
+        let name = if let [key] = keys[..] { Some(key.name.as_str()) } else { None };
+        let what = format!("watch {}", kind.resource());
+        let changes = source.watch(&what, &kind.path(namespace), name).await?;
+        watches.push(changes.map(move |change| state(&kind, &change)).chain(stream::iter([None])));
+    }
+    Ok(stream::select_all(watches)
+        .take_while(|state| std::future::ready(state.is_some()))
+        .filter_map(std::future::ready)
+        .boxed())
+}
 
-    /// Ends the wait when it has lasted too long.
-    fn give_up(&mut self, work: &mut Work, waiting: &mut Waiting, began: Instant) -> Result<()> {
-        let waited = self.source.clock().monotonic() - began;
-        let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
-        let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
-        if !blocked.is_empty() && waited >= limits::BLOCK_MOVE_WAIT {
-            return Err(Error::Blocked(format!(
-                "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
-                blocked.join(", "),
-                names::BLOCK_MOVE
-            )));
-        }
-        if waited >= limits::HAND_OVER_WAIT {
-            let late = waiting.iter().filter(|(_, held)| **held == Held::HandsOver);
-            let late: BTreeSet<Key> = late.map(|(key, _)| key.clone()).collect();
-            waiting.retain(|key, _| !late.contains(key));
-            self.report.findings.extend(late.iter().map(not_handed_over));
-            work.given_up.extend(late);
-        }
-        Ok(())
+/// Ends the wait when it has lasted too long: fails for objects that are still held back, and returns those that were not handed over.
+fn take_late(waiting: &mut Waiting, waited: Duration) -> Result<BTreeSet<Key>> {
+    let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
+    let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
+    if !blocked.is_empty() && waited >= limits::BLOCK_MOVE_WAIT {
+        return Err(Error::Blocked(format!(
+            "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
+            blocked.join(", "),
+            names::BLOCK_MOVE
+        )));
     }
+    if waited < limits::HAND_OVER_WAIT {
+        return Ok(BTreeSet::new());
+    }
+    let late = waiting.extract_if(.., |_, held| *held == Held::HandsOver);
+    Ok(late.map(|(key, _)| key).collect())
 }
 
 /// Returns the time after which the wait for the first kind of objects is given up.

@@ -13,32 +13,33 @@ mod hand_over;
 mod held;
 mod namespaces;
 mod pause;
+mod phases;
 mod providers;
 mod recorded;
 mod roll_back;
+mod rounds;
+mod snapshot;
 mod verify;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use machinery::random::Random;
-use tokio::time::Instant;
 
-use crate::desired::Identities;
 use crate::error::{Error, Result};
 use crate::finding::{Finding, Severity};
-use crate::graph::Scope;
-use crate::inventory::{Discovery, Inventory, Provider};
+use crate::inventory::Discovery;
 use crate::journal::{Header, Journal, Record};
-use crate::kinds::Kind;
-use crate::limits;
-use crate::object::Key;
 use crate::plan::Plan;
 use crate::preflight;
 use crate::progress::{Phase, Progress};
 use crate::report::Report;
 use crate::server::Server;
+
+use namespaces::Namespaces;
+use phases::Phases;
+use rounds::Work;
+use snapshot::Snapshot;
 
 /// The options of a pivot.
 #[derive(Debug, Clone, Default)]
@@ -57,53 +58,8 @@ pub struct Pivot {
     options: Options,
     target_name: String,
     random: Random,
-    progress: Arc<dyn Progress>,
+    phases: Phases,
     report: Report,
-}
-
-/// The data of a run.
-struct Work {
-    discovery: Discovery,
-    scope: Scope,
-    inventory: Inventory,
-    identities: Identities,
-    /// The namespaces that are known to exist at the target.
-    namespaces: BTreeSet<String>,
-    /// The objects for which the wait has been given up.
-    given_up: BTreeSet<Key>,
-    /// The `resourceVersion`s at the source of the objects that are marked as moved. Apart from the mark they are equal to the verified
-    /// ones.
-    marked: BTreeMap<Key, String>,
-    /// The provider inventory of the target, if it has been read.
-    providers: Option<Vec<Provider>>,
-}
-
-impl Work {
-    fn new(discovery: Discovery, scope: Scope, inventory: Inventory) -> Self {
-        Self {
-            discovery,
-            scope,
-            inventory,
-            identities: Identities::default(),
-            namespaces: BTreeSet::new(),
-            given_up: BTreeSet::new(),
-            marked: BTreeMap::new(),
-            providers: None,
-        }
-    }
-
-    fn kind(&self, index: usize) -> &Kind {
-        &self.discovery.kinds[index]
-    }
-
-    fn kind_of(&self, key: &Key) -> Option<&Kind> {
-        self.discovery.kinds.iter().find(|kind| key.is(&kind.group, &kind.kind))
-    }
-}
-
-/// Returns the URL path of an object.
-fn path(kind: &Kind, key: &Key) -> String {
-    format!("{}/{}", kind.path(&key.namespace), key.name)
 }
 
 impl Pivot {
@@ -117,7 +73,8 @@ impl Pivot {
         progress: Arc<dyn Progress>,
     ) -> Self {
         let (target_name, report) = (String::new(), Report::default());
-        Self { source, target, journal, options, target_name, random, progress, report }
+        let phases = Phases::new(source.clock().clone(), progress);
+        Self { source, target, journal, options, target_name, random, phases, report }
     }
 
     /// Sets the name of the target, which the journal records for later messages about the location of the objects.
@@ -132,16 +89,16 @@ impl Pivot {
     /// # Errors
     /// A server cannot be read.
     pub async fn preview(mut self) -> Result<(Plan, Report)> {
-        let work = self.read().await?;
+        let snapshot = self.read().await?;
         let (source, target) = futures::try_join!(self.source.identity(), self.target.identity())?;
         if source == target {
             // Source and target are the same if the objects are saved in a directory.
-            self.report.findings = work.inventory.unsteady.clone();
+            self.report.findings = snapshot.inventory().unsteady.clone();
         } else {
             let there = Discovery::read(&self.target).await?;
-            self.look(&work, &there).await?;
+            self.look(&snapshot, &there).await?;
         }
-        let plan = work.inventory.plan;
+        let plan = snapshot.inventory().plan.clone();
         self.journal = Journal::open(Box::new(crate::journal::MemoryDisk::default()))?;
         self.journal.append(Record::Planned(plan.clone()))?;
         Ok((plan, self.finish()))
@@ -153,11 +110,11 @@ impl Pivot {
     /// Preflight finds errors, a server refuses a request or cannot be reached, or the journal cannot be written. The pivot can then be
     /// resumed.
     pub async fn run(mut self) -> Result<Report> {
-        self.begin_anew()?;
-        let (source, target) = self.identities().await?;
-        let mut work = self.read().await?;
+        recorded::begin_anew(&mut self.journal)?;
+        let (source, target) = recorded::identities(&self.source, &self.target).await?;
+        let snapshot = self.read().await?;
         let there = Discovery::read(&self.target).await?;
-        work.namespaces = self.look(&work, &there).await?;
+        let mut namespaces = self.look(&snapshot, &there).await?;
         refuse(&self.report.findings)?;
         self.journal.append(Record::Started(Header {
             id: self.random.uid(),
@@ -167,24 +124,23 @@ impl Pivot {
             namespace: self.options.namespace.clone(),
             keep_source: self.options.keep_source,
         }))?;
-        self.journal.append(Record::Planned(work.inventory.plan.clone()))?;
-        self.ensure_namespaces(&mut work).await?;
-        let tried = self.try_creations(&work, &there).await;
+        self.journal.append(Record::Planned(snapshot.inventory().plan.clone()))?;
+        namespaces.ensure(&self.source, &self.target, &snapshot.inventory().plan).await?;
+        let tried = self.try_creations(&snapshot, &there).await;
         let refused = match tried {
             Ok(refused) => refused,
             Err(error) => {
                 // Nothing is paused yet, so the pivot is reverted instead of resumed.
-                self.undo(&work).await?;
+                self.undo(&snapshot).await?;
                 return Err(error);
             }
         };
         if !refused.is_empty() {
             self.report.findings.extend(refused);
-            self.undo(&work).await?;
+            self.undo(&snapshot).await?;
             refuse(&self.report.findings)?;
         }
-        work.providers = Some(there.providers);
-        self.go_on(&mut work).await?;
+        self.go_on(Work::new(snapshot, namespaces), Some(there.providers)).await?;
         Ok(self.finish())
     }
 
@@ -200,8 +156,8 @@ impl Pivot {
                 self.journal.path()
             )));
         }
-        let mut work = self.read().await?;
-        self.go_on(&mut work).await?;
+        let snapshot = self.read().await?;
+        self.go_on(Work::new(snapshot, Namespaces::default()), None).await?;
         Ok(self.finish())
     }
 
@@ -211,12 +167,12 @@ impl Pivot {
     /// The errors of [`Pivot::resume`]; the pivot has already handed over.
     pub async fn roll_back(mut self) -> Result<Report> {
         let saving = self.journal.state().header.as_ref();
-        if !saving.is_some_and(|header| header.target.starts_with(directory::DIRECTORY)) {
+        if !saving.is_some_and(|header| header.target.starts_with(recorded::DIRECTORY)) {
             self.continue_journal().await?;
         }
-        self.refuse_after_hand_over()?;
-        let work = self.read().await?;
-        self.undo(&work).await?;
+        recorded::refuse_after_hand_over(self.journal.state())?;
+        let snapshot = self.read().await?;
+        self.undo(&snapshot).await?;
         Ok(self.finish())
     }
 
@@ -227,86 +183,53 @@ impl Pivot {
     /// The errors of [`Pivot::roll_back`].
     pub async fn roll_back_without_target(mut self) -> Result<Report> {
         let source = self.source.identity().await?;
-        self.check_journal(&[("source", source)])?;
-        self.refuse_after_hand_over()?;
-        let work = self.read().await?;
-        self.undo_at_source(&work).await?;
+        self.options = recorded::options(&self.journal, &[("source", source)])?;
+        recorded::refuse_after_hand_over(self.journal.state())?;
+        let snapshot = self.read().await?;
+        let undone = roll_back::at_source(&self.source, &mut self.journal, &snapshot);
+        self.phases.during(Phase::RollBack, undone).await?;
         Ok(self.finish())
     }
 
-    async fn read(&mut self) -> Result<Work> {
-        let began = self.begin(Phase::Read);
-        let discovery = Discovery::read(&self.source).await?;
-        let scope = discovery.scope(&self.options.namespace);
-        let inventory = discovery.inventory(&self.source, &scope).await?;
-        self.progress.at(Phase::Read, inventory.items.len(), inventory.items.len());
-        self.end(Phase::Read, began);
-        Ok(Work::new(discovery, scope, inventory))
+    /// Takes the options of the pivot in the journal over.
+    async fn continue_journal(&mut self) -> Result<()> {
+        let (source, target) = recorded::identities(&self.source, &self.target).await?;
+        self.options = recorded::options(&self.journal, &[("source", source), ("target", target)])?;
+        Ok(())
+    }
+
+    async fn undo(&mut self, snapshot: &Snapshot) -> Result<()> {
+        let Self { source, target, journal, phases, .. } = self;
+        phases.during(Phase::RollBack, roll_back::roll_back(source, target, journal, snapshot)).await
+    }
+
+    async fn read(&self) -> Result<Snapshot> {
+        let read = Snapshot::read(&self.source, &self.options.namespace);
+        let snapshot = self.phases.during(Phase::Read, read).await?;
+        let count = snapshot.inventory().items.len();
+        self.phases.at(Phase::Read, count, count);
+        Ok(snapshot)
     }
 
     /// Runs preflight, and returns the namespaces that exist at the target.
-    async fn look(&mut self, work: &Work, there: &Discovery) -> Result<BTreeSet<String>> {
-        let began = self.begin(Phase::Preflight);
-        let Work { discovery, inventory, .. } = work;
-        let looked = preflight::look(&self.source, &self.target, discovery, there, inventory).await?;
+    async fn look(&mut self, snapshot: &Snapshot, there: &Discovery) -> Result<Namespaces> {
+        let (discovery, inventory) = (snapshot.discovery(), snapshot.inventory());
+        let looked = preflight::look(&self.source, &self.target, discovery, there, inventory);
+        let looked = self.phases.during(Phase::Preflight, looked).await?;
         self.report.findings = looked.findings;
-        self.end(Phase::Preflight, began);
-        Ok(looked.namespaces)
+        Ok(Namespaces::known(looked.namespaces))
     }
 
-    async fn try_creations(&mut self, work: &Work, there: &Discovery) -> Result<Vec<Finding>> {
-        let began = self.begin(Phase::Preflight);
-        let Work { discovery, inventory, .. } = work;
-        let tried = preflight::try_all(&self.source, &self.target, discovery, there, inventory).await?;
-        self.report.tried = tried.0;
-        self.end(Phase::Preflight, began);
-        Ok(tried.1)
-    }
-
-    /// Continues from the state of the journal to the end of the pivot.
-    async fn go_on(&mut self, work: &mut Work) -> Result<()> {
-        if !self.journal.state().handed_over {
-            for round in 0.. {
-                self.copy_until_equal(work).await?;
-                if self.mark(work).await? {
-                    break;
-                }
-                if round == limits::ROUNDS {
-                    return Err(Error::Blocked(
-                        "Clusters of the source change all the time although they are paused; find out who writes them \
-                         (`kubectl get cluster -o yaml --show-managed-fields`), then --resume"
-                            .into(),
-                    ));
-                }
-            }
-            self.journal.append(Record::HandedOver)?;
-        }
-        if !self.journal.state().unpaused {
-            self.unpause_target(work).await?;
-            self.enter_providers(work).await?;
-            self.journal.append(Record::Unpaused)?;
-        }
-        let keep = self.journal.state().header.as_ref().is_some_and(|header| header.keep_source);
-        if !keep {
-            self.delete_source(work).await?;
-        }
-        self.journal.append(Record::Done)
-    }
-
-    fn begin(&self, phase: Phase) -> Instant {
-        self.progress.at(phase, 0, 0);
-        self.source.clock().monotonic()
-    }
-
-    fn end(&mut self, phase: Phase, began: Instant) {
-        let seconds = (self.source.clock().monotonic() - began).as_secs_f64();
-        match self.report.seconds.iter_mut().find(|(known, _)| *known == phase) {
-            Some((_, sum)) => *sum += seconds,
-            None => self.report.seconds.push((phase, seconds)),
-        }
+    async fn try_creations(&mut self, snapshot: &Snapshot, there: &Discovery) -> Result<Vec<Finding>> {
+        let (discovery, inventory) = (snapshot.discovery(), snapshot.inventory());
+        let tried = preflight::try_all(&self.source, &self.target, discovery, there, inventory);
+        let (tried, refused) = self.phases.during(Phase::Preflight, tried).await?;
+        self.report.tried = tried;
+        Ok(refused)
     }
 
     fn finish(mut self) -> Report {
+        self.report.seconds = self.phases.into_seconds();
         self.report.source_requests = self.source.requests();
         self.report.target_requests = self.target.requests();
         self.report.take_objects(self.journal.state());

@@ -1,22 +1,32 @@
 //! Creates namespaces at the target.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use super::{Pivot, Work};
 use crate::error::Result;
+use crate::plan::Plan;
 use crate::server::Server;
 
 /// The label with which every namespace has its own name.
 const OWN_NAME: &str = "kubernetes.io/metadata.name";
 
-impl Pivot {
+/// The namespaces that are known to exist at the target.
+#[derive(Default)]
+pub(super) struct Namespaces(BTreeSet<String>);
+
+impl Namespaces {
+    pub(super) fn known(names: BTreeSet<String>) -> Self {
+        Self(names)
+    }
+
     /// Creates the namespaces that the plan needs, with their labels and annotations of the source. A rollback keeps them, because
     /// others may use them meanwhile.
-    pub(super) async fn ensure_namespaces(&self, work: &mut Work) -> Result<()> {
-        for name in work.inventory.plan.namespaces() {
-            if !work.namespaces.contains(name) {
-                ensure(&self.source, &self.target, name).await?;
-                work.namespaces.insert(name.to_owned());
+    pub(super) async fn ensure(&mut self, source: &Server, target: &Server, plan: &Plan) -> Result<()> {
+        for name in plan.namespaces() {
+            if !self.0.contains(name) {
+                ensure(source, target, name).await?;
+                self.0.insert(name.to_owned());
             }
         }
         Ok(())
@@ -38,8 +48,19 @@ pub(super) async fn ensure(source: &Server, target: &Server, name: &str) -> Resu
         "kind": "Namespace",
         "metadata": {"name": name, "labels": labels, "annotations": original["metadata"]["annotations"]},
     });
-    match target.create(&format!("create Namespace {name}"), "/api/v1/namespaces", &namespace).await {
+    create(target, name, &namespace).await
+}
+
+/// Creates a namespace; one that exists already is left as it is.
+async fn create(target: &Server, name: &str, namespace: &Value) -> Result<()> {
+    match target.create(&format!("create Namespace {name}"), "/api/v1/namespaces", namespace).await {
         Err(error) if !error.is_already_exists() => Err(error),
         _ => Ok(()),
     }
+}
+
+/// Creates a namespace of which nothing but its name is known.
+pub(super) async fn make(target: &Server, name: &str) -> Result<()> {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    create(target, name, &namespace).await
 }

@@ -1,17 +1,17 @@
 //! Pauses the source.
 
-use futures::stream::{self, StreamExt, TryStreamExt};
 use serde_json::{Value, json};
 
-use super::{Pivot, Work, path};
+use super::phases::Phases;
+use super::snapshot::Snapshot;
+use super::write::patch_path;
 use crate::error::Result;
 use crate::inventory::Item;
-use crate::journal::{Before, Record};
-use crate::limits;
+use crate::journal::{Before, Journal, Record};
 use crate::names;
 use crate::object::Key;
 use crate::progress::Phase;
-use crate::server::PatchKind;
+use crate::server::{PatchKind, Server, at_once};
 
 /// Returns the merge patch that sets the pause of a Cluster or ClusterClass to `value`; null removes it.
 pub(super) fn pause_patch(key: &Key, value: &Value) -> Value {
@@ -42,44 +42,43 @@ fn pausing(key: &Key, object: &Value) -> Option<Value> {
         .then(|| json!({"metadata": {"annotations": {names::MOVING: ""}}, "spec": {"paused": true}}))
 }
 
-impl Pivot {
-    /// Pauses all moving Clusters and ClusterClasses, and records whether the user had paused them.
-    pub(super) async fn pause_source(&mut self, work: &Work) -> Result<()> {
-        let roots: Vec<(&Item, Value)> =
-            work.inventory.roots().map(|item| (item, item.object.value())).collect();
-        let state = self.journal.state();
-        let new: Vec<Before> = roots
-            .iter()
-            .filter(|(item, _)| !state.before.contains_key(&item.object.key))
-            .map(|(item, value)| Before {
-                object: item.object.key.clone(),
-                paused: pause_of(&item.object.key, value),
-                managed_fields: value["metadata"]["managedFields"].clone(),
-            })
-            .collect();
-        if new.is_empty() && state.paused {
-            return Ok(());
-        }
-        let began = self.begin(Phase::Pause);
-        if !new.is_empty() {
-            self.journal.append(Record::Pausing(new))?;
-        }
-        let source = &self.source;
-        let patches: Vec<_> = roots
-            .iter()
-            .filter_map(|(item, value)| Some((*item, pausing(&item.object.key, value)?)))
-            .map(|(item, patch)| async move {
-                let key = &item.object.key;
-                let path =
-                    format!("{}?fieldManager={}", path(work.kind(item.kind), key), names::FIELD_MANAGER);
-                source.patch(&format!("pause {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
-            })
-            .collect();
-        let count = patches.len();
-        stream::iter(patches).buffer_unordered(limits::IN_FLIGHT).try_collect::<()>().await?;
-        self.progress.at(Phase::Pause, count, count);
-        self.journal.append(Record::Paused)?;
-        self.end(Phase::Pause, began);
-        Ok(())
+/// Pauses all moving Clusters and ClusterClasses, and records whether the user had paused them.
+pub(super) async fn pause(
+    source: &Server,
+    journal: &mut Journal,
+    phases: &Phases,
+    snapshot: &Snapshot,
+) -> Result<()> {
+    let roots: Vec<(&Item, Value)> =
+        snapshot.inventory().roots().map(|item| (item, item.object.value())).collect();
+    let state = journal.state();
+    let new: Vec<Before> = roots
+        .iter()
+        .filter(|(item, _)| !state.before.contains_key(&item.object.key))
+        .map(|(item, value)| Before {
+            object: item.object.key.clone(),
+            paused: pause_of(&item.object.key, value),
+            managed_fields: value["metadata"]["managedFields"].clone(),
+        })
+        .collect();
+    if new.is_empty() && state.paused {
+        return Ok(());
     }
+    if !new.is_empty() {
+        journal.append(Record::Pausing(new))?;
+    }
+    let patches: Vec<_> = roots
+        .iter()
+        .filter_map(|(item, value)| Some((*item, pausing(&item.object.key, value)?)))
+        .map(|(item, patch)| async move {
+            let key = &item.object.key;
+            let path = patch_path(snapshot.kind(item.kind), key);
+            source.patch(&format!("pause {key}"), &path, PatchKind::Merge, &patch).await.map(drop)
+        })
+        .collect();
+    let count = patches.len();
+    at_once(patches).await?;
+    phases.at(Phase::Pause, count, count);
+    journal.append(Record::Paused)?;
+    Ok(())
 }

@@ -76,7 +76,7 @@ async fn compare(
     step: &Step,
 ) -> Result<Option<Finding>> {
     let key = &step.object;
-    let path = format!("{}/{}", discovery.kinds[item.kind].path(&key.namespace), key.name);
+    let path = key.path(&discovery.kinds[item.kind]);
     let Some(there) = target.find(&format!("get {key}"), &path).await? else { return Ok(None) };
     let wanted = desired(item, None, &Identities::default());
     let found = Comparison::but_for_owners(&wanted.object, &there).difference;

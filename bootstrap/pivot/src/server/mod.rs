@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt;
 use kube::Client;
@@ -154,6 +155,17 @@ impl Server {
         self.send(what, path, Call::write(Method::PATCH, media_type, patch)).await
     }
 
+    /// Changes an object by a merge patch. If it is not there any more, this is not an error.
+    ///
+    /// # Errors
+    /// The errors of [`Server::get`], except for 404.
+    pub async fn merge_if_there(&self, what: &str, path: &str, patch: &Value) -> Result<()> {
+        match self.patch(what, path, PatchKind::Merge, patch).await {
+            Err(error) if !error.is_not_found() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Deletes the object or objects at `path`. If nothing is there any more, this is not an error; the answer is `None` then.
     ///
     /// # Errors
@@ -247,6 +259,17 @@ impl Server {
         let has_answered = self.has_answered.load(Ordering::Relaxed);
         Error::Server { server: self.role, what: what.to_owned(), cause: Box::new(source), has_answered }
     }
+}
+
+/// Does what needs requests to a server, as much at a time as a server is asked at once. The results have no order.
+///
+/// # Errors
+/// The first error ends all of it.
+pub fn at_once<T, F: Future<Output = Result<T>>>(
+    work: impl IntoIterator<Item = F>,
+) -> impl Future<Output = Result<Vec<T>>> {
+    let work: Vec<F> = work.into_iter().collect();
+    stream::iter(work).buffer_unordered(limits::IN_FLIGHT).try_collect()
 }
 
 /// Reads a body; `None` if it has more than `limit` bytes.
