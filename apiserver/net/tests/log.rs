@@ -1,4 +1,5 @@
 //! What a test logs.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::io;
 use std::sync::{Arc, Mutex};
