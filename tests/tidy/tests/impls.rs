@@ -1,6 +1,5 @@
 //! Tests of `tidy::impls`.
 
-use std::collections::BTreeMap;
 use tidy::impls::violations;
 
 fn spread_of(files: &[(&str, &str)]) -> Vec<String> {
