@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use server::admission::ClusterApiAdmission;
 use server::controllers::Selection;
 use server::installed::NAMESPACE;
-use server::limits::REVIEW_BYTES;
+use server::testing::REVIEW_BYTES;
 use server::webhooks::{CONFIGURATION, CONVERSION, DEFAULTS, RULES, SECRET, WebhookOptions, Webhooks};
 use serving::Server;
 use store::{Memory, Store};

@@ -95,12 +95,16 @@ impl Server {
     /// Serves until `end`. When it returns, the tasks of all connections have ended.
     pub async fn serve_until(self, listener: TcpListener, end: impl Future<Output = ()>) {
         let (mut end, mut connections) = (pin!(end), JoinSet::new());
-        loop {
-            let (stream, address) = tokio::select! {
-                biased;
-                () = &mut end => break,
-                Some(_) = connections.join_next() => continue,
-                accepted = accept(&listener, || ()) => accepted,
+        'accepting: loop {
+            // What ends meanwhile does not shorten the pause after a connection that could not be accepted.
+            let mut accepted = pin!(accept(&listener, || ()));
+            let (stream, address) = loop {
+                tokio::select! {
+                    biased;
+                    () = &mut end => break 'accepting,
+                    Some(_) = connections.join_next() => {}
+                    accepted = &mut accepted => break accepted,
+                }
             };
             match self.places.take(address.ip()).await {
                 Ok(place) => {

@@ -103,7 +103,7 @@ impl Listener {
     }
 
     /// Accepts connections until `shutdown` completes. Then watches end at once, and other requests in flight
-    /// may take ten seconds.
+    /// may take `limits::SHUTDOWN`.
     pub async fn serve(&self, tcp: TcpListener, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
         let mut tasks = JoinSet::new();
@@ -113,12 +113,16 @@ impl Listener {
                 self.reached("open_files");
             }
         };
-        loop {
-            let (stream, peer) = tokio::select! {
-                biased;
-                () = &mut shutdown => break,
-                accepted = accept(&tcp, shed) => accepted,
-                Some(_) = tasks.join_next() => continue,
+        'accepting: loop {
+            // What ends meanwhile does not shorten the pause after a connection that could not be accepted.
+            let mut accepted = pin!(accept(&tcp, shed));
+            let (stream, peer) = loop {
+                tokio::select! {
+                    biased;
+                    () = &mut shutdown => break 'accepting,
+                    accepted = &mut accepted => break accepted,
+                    Some(_) = tasks.join_next() => {}
+                }
             };
             let listener = self.clone();
             tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });

@@ -151,11 +151,6 @@ impl Client {
     }
 
     /// The same with an object that is sent.
-    /// Returns what the daemon says of itself and its machine.
-    pub(crate) async fn info(&self) -> Result<Info> {
-        self.get("/info").await
-    }
-
     pub(crate) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -163,6 +158,11 @@ impl Client {
         limit: Duration,
     ) -> Result<T> {
         parsed(&self.call(Method::POST, path, Sent::Json(sent), limit).await?)
+    }
+
+    /// Returns what the daemon says of itself and its machine.
+    pub(crate) async fn info(&self) -> Result<Info> {
+        self.get("/info").await
     }
 
     /// Returns the containers that a filter of Docker lets through, whether they run or not.

@@ -91,7 +91,7 @@ impl Pivot {
             let copied = copy::copy(target, journal, phases, snapshot, identities, &mut done);
             phases.during(Phase::Copy, copied).await?;
             roll_back::remove_vanished(target, journal.state(), snapshot).await?;
-            if snapshot.read_again(source).await? {
+            if snapshot.is_same_again(source).await? {
                 let compared = verify::verify(target, journal, phases, snapshot, identities);
                 let compared = phases.during(Phase::Verify, compared).await?;
                 report.findings.extend(compared.findings);

@@ -26,9 +26,15 @@ impl Snapshot {
         Ok(Self { discovery, scope, inventory })
     }
 
-    /// Reads the objects again, and returns whether everything that must arrive is the same as before. The old inventory is freed first,
-    /// because with many objects two inventories would not fit into memory.
-    pub(super) async fn read_again(&mut self, source: &Server) -> Result<bool> {
+    /// Reads the objects again. The old inventory is freed first, because with many objects two inventories would not fit into memory.
+    pub(super) async fn read_again(&mut self, source: &Server) -> Result<()> {
+        self.inventory = Inventory::default();
+        self.inventory = self.discovery.inventory(source, &self.scope).await?;
+        Ok(())
+    }
+
+    /// Reads the objects again, and returns whether everything that must arrive is the same as before.
+    pub(super) async fn is_same_again(&mut self, source: &Server) -> Result<bool> {
         let before = std::mem::take(&mut self.inventory).into_summary();
         self.inventory = self.discovery.inventory(source, &self.scope).await?;
         Ok(self.inventory.is_same(&before))

@@ -261,7 +261,7 @@ impl Server {
     }
 }
 
-/// Does what needs requests to a server, as much at a time as a server is asked at once. The results have no order.
+/// Awaits all of `work`, [`limits::IN_FLIGHT`] at a time. The results have no order.
 ///
 /// # Errors
 /// The first error ends all of it.

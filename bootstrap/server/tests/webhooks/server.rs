@@ -20,7 +20,7 @@ use rustls::pki_types::{PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 use server::admission::ClusterApiAdmission;
-use server::limits::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES, WEBHOOK_IDLE, WEBHOOK_STALLED};
+use server::testing::{CONVERSION_BYTES, REVIEW, REVIEW_BYTES, REVIEWS_BYTES, WEBHOOK_IDLE, WEBHOOK_STALLED};
 use server::webhooks::server::{Site, TIMES};
 use serving::Server;
 use store::{Memory as MemoryEngine, Store};

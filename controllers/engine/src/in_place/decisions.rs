@@ -13,7 +13,8 @@ const VALID_FOR: Duration = Duration::from_secs(600);
 /// Maximum number of decisions; beyond that the updater is asked again.
 const DECISIONS_MAX: usize = 20_000;
 
-/// The decisions of an updater, by all that they depend on.
+/// The decisions of an updater, by all that they depend on. One that nobody asks for any more, because what it depended on has changed, is
+/// forgotten when its time is over.
 #[derive(Debug)]
 pub struct Decisions<K: Hash + Eq>(Expiring<K, Decision>);
 

@@ -51,7 +51,7 @@ pub struct Observed {
     pub template: Template,
     /// State of the connection to the workload cluster.
     pub health: Health,
-    /// State of the workload cluster; `None` while it is not connected, or could not be read.
+    /// State of the workload cluster; `None` while it is not connected.
     pub workload: Option<View>,
     /// Whether updates in place are on.
     pub updates_in_place: bool,

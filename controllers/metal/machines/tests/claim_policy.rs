@@ -6,13 +6,13 @@ use metal_machines::claim::policy::allows;
 use serde_json::{Value, json};
 
 #[test]
-fn a_policy_admits_namespaces_that_meet_all_constraints() {
+fn a_policy_allows_namespaces_that_meet_all_constraints() {
     let labels = BTreeMap::from([("team".to_owned(), "red".to_owned())]);
-    let admitted = |spec: Value| {
+    let allowed = |spec: Value| {
         let policy = serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
         allows(&policy, "tenant-1", Some(&labels))
     };
-    let namespaces = |constraints: Value| admitted(json!({"hostClaimNamespaces": constraints}));
+    let namespaces = |constraints: Value| allowed(json!({"hostClaimNamespaces": constraints}));
     let cases = [
         (json!({}), true),
         (json!({"names": ["other", "tenant-1"]}), true),
@@ -33,7 +33,7 @@ fn a_policy_admits_namespaces_that_meet_all_constraints() {
     for (constraints, expected) in cases {
         assert_eq!(namespaces(constraints.clone()), expected, "{constraints}");
     }
-    assert!(!admitted(json!({})), "without constraints nobody is admitted");
+    assert!(!allowed(json!({})), "without constraints nobody is allowed");
     let deleting = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"hostClaimNamespaces": {}}});
     assert!(!allows(&serde_json::from_value(deleting).unwrap(), "tenant-1", None));
 }

@@ -184,10 +184,10 @@ impl Constraint {
     fn allows(&self, version: &Version) -> bool {
         let order = version.compare(&self.version);
         match self.operator {
-            Operator::Equal if self.open => self.admits_near(version),
+            Operator::Equal if self.open => self.allows_near(version),
             Operator::Equal => order == Ordering::Equal,
-            Operator::NotEqual => self.admits_other(version),
-            Operator::Greater => self.admits_later(version),
+            Operator::NotEqual => self.allows_other(version),
+            Operator::Greater => self.allows_later(version),
             Operator::Less => order == Ordering::Less,
             Operator::GreaterOrEqual => order != Ordering::Less,
             Operator::LessOrEqual if self.open => {
@@ -196,12 +196,12 @@ impl Constraint {
                         && (version.minor <= self.version.minor || self.minor_open)
             }
             Operator::LessOrEqual => order != Ordering::Greater,
-            Operator::Tilde => self.admits_near(version),
-            Operator::Caret => self.admits_compatible(version),
+            Operator::Tilde => self.allows_near(version),
+            Operator::Caret => self.allows_compatible(version),
         }
     }
 
-    fn admits_other(&self, version: &Version) -> bool {
+    fn allows_other(&self, version: &Version) -> bool {
         if !self.open || version.major != self.version.major {
             return version.compare(&self.version) != Ordering::Equal;
         }
@@ -217,7 +217,7 @@ impl Constraint {
         version.patch != self.version.patch || version.compare(&self.version) != Ordering::Equal
     }
 
-    fn admits_later(&self, version: &Version) -> bool {
+    fn allows_later(&self, version: &Version) -> bool {
         if !self.open || version.major != self.version.major {
             return version.compare(&self.version) == Ordering::Greater;
         }
@@ -231,7 +231,7 @@ impl Constraint {
     }
 
     /// `~1.2.3`: not earlier, with the same minor version. `~1`: with the same major version.
-    fn admits_near(&self, version: &Version) -> bool {
+    fn allows_near(&self, version: &Version) -> bool {
         if version.compare(&self.version) == Ordering::Less {
             return false;
         }
@@ -244,7 +244,7 @@ impl Constraint {
     }
 
     /// `^1.2.3`: not earlier, with the same first number that is not zero.
-    fn admits_compatible(&self, version: &Version) -> bool {
+    fn allows_compatible(&self, version: &Version) -> bool {
         if version.compare(&self.version) == Ordering::Less {
             return false;
         }

@@ -19,7 +19,7 @@ const ALIVE_SECONDS: i64 = 6;
 /// How long a machine that was given a token must show it to enrol. Afterwards its firmware may have started it in another way.
 const TOKEN: Duration = Duration::minutes(15);
 
-/// A machine that asks for proof: what it says and what is known of it.
+/// A machine that asks to enrol: what it says and what is known of it.
 pub struct EnrolRequest<'a> {
     /// The request of the machine. Only its token is a proof.
     pub enrolment: &'a Enrolment,

@@ -34,7 +34,6 @@ impl Memory {
         Reservation { memory: self.clone(), shared: None, kept: None }
     }
 
-    /// Returns how many shared bytes are free.
     /// Returns how many bytes of the shared part are free.
     pub fn free(&self) -> usize {
         self.shared.available_permits()

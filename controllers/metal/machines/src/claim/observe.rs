@@ -60,12 +60,12 @@ impl HostClaimController {
             let mut naming = self.hosts.by_index(BY_CONSUMER, &key);
             naming.retain(|_| given(&object).is_none());
             if !naming.is_empty() || !is_lost(&object) {
-                namespaces = self.admitting(&object);
+                namespaces = self.allowing(&object);
             }
-            let is_admitted = |host: &Arc<BareMetalHost>| {
+            let is_allowed = |host: &Arc<BareMetalHost>| {
                 host.metadata.namespace.as_ref().is_some_and(|own| namespaces.contains(own))
             };
-            host = naming.into_iter().find(is_admitted);
+            host = naming.into_iter().find(is_allowed);
             if host.is_none() {
                 hosts = namespaces.iter().flat_map(|namespace| self.hosts.in_namespace(namespace)).collect();
             }
@@ -104,17 +104,17 @@ impl HostClaimController {
     }
 
     /// Returns the namespaces whose policies allow the claim. As in Metal3, also the claim's own namespace needs a policy.
-    fn admitting(&self, claim: &HostClaim) -> Vec<String> {
+    fn allowing(&self, claim: &HostClaim) -> Vec<String> {
         let own = claim.metadata.namespace.as_deref().unwrap_or_default();
         let Some(namespace) = self.namespaces.get(&NamespacedName::new("", own)) else { return Vec::new() };
         let policies = match place_of(claim) {
             Some(place) => self.policies.in_namespace(place),
             None => self.policies.all(),
         };
-        let admitted =
+        let allowed =
             policies.iter().filter(|policy| allows(policy, own, namespace.metadata.labels.as_ref()));
         let mut namespaces: Vec<String> =
-            admitted.filter_map(|policy| policy.metadata.namespace.clone()).collect();
+            allowed.filter_map(|policy| policy.metadata.namespace.clone()).collect();
         namespaces.sort();
         namespaces.dedup();
         namespaces

@@ -1,4 +1,4 @@
-//! Tests of `firstlight::parts::commands::metal`.
+//! Tests of `firstlight::commands::metal`.
 
 mod hosts;
 mod plan;

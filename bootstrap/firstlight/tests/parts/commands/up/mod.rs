@@ -1,3 +1,3 @@
-//! Tests of `firstlight::parts::commands::up`.
+//! Tests of `firstlight::commands::up`.
 
 mod handover;
