@@ -63,14 +63,18 @@ where
         // Without the query, which may have a signature.
         let (host, path) = (uri.host().unwrap_or_default(), uri.path());
         let span = tracing::debug_span!("outgoing request", %method, host, path);
-        let begun = Clock::system().monotonic();
-        let outcome = self.send(request).instrument(span.clone()).await;
-        let elapsed = begun.elapsed();
-        span.in_scope(|| match &outcome {
-            Ok(answer) => tracing::debug!(code = answer.status().as_u16(), ?elapsed, "answered"),
-            Err(_) => tracing::debug!(?elapsed, "not answered"),
-        });
-        outcome
+        async {
+            let begun = Clock::system().monotonic();
+            let outcome = self.send(request).await;
+            let elapsed = begun.elapsed();
+            match &outcome {
+                Ok(answer) => tracing::debug!(code = answer.status().as_u16(), ?elapsed, "answered"),
+                Err(_) => tracing::debug!(?elapsed, "not answered"),
+            }
+            outcome
+        }
+        .instrument(span)
+        .await
     }
 
     async fn send(&self, mut request: Request<B>) -> Result<Response<Incoming>, Failure> {

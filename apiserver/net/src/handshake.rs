@@ -8,11 +8,11 @@ use crate::stream::Stream;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Begins HTTP/1.1. The connection is a task that ends with the sender and the body of its last answer, or when another protocol takes the
-/// stream over.
+/// Begins HTTP/1.1. A task runs the connection. It ends after the sender was dropped and the body of the last answer was read, or when the
+/// stream is upgraded to another protocol.
 ///
 /// # Errors
-/// Those of hyper, which has none at present: the first request finds out that the stream has ended.
+/// hyper refuses the stream. A stream that has ended is no error here: the first request fails.
 pub async fn http1<B>(stream: impl Stream) -> hyper::Result<http1::SendRequest<B>>
 where
     B: Body<Data: Send, Error: Into<BoxError>> + Send + 'static,
@@ -22,7 +22,7 @@ where
     Ok(sender)
 }
 
-/// Begins HTTP/2. The connection is a task that ends with the last sender and the body of the last answer.
+/// Begins HTTP/2. A task runs the connection. It ends after the last sender was dropped and the body of the last answer was read.
 ///
 /// # Errors
 /// The stream ends before its first bytes are sent.

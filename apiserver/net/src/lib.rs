@@ -31,7 +31,7 @@ mod socks;
 mod stream;
 mod tunnel;
 
-pub use accept::{accept, accept_tls};
+pub use accept::{Acceptor, accept_tls};
 pub use addresses::{is_own_address, without_brackets};
 pub use client::Client;
 pub use connection::Connection;

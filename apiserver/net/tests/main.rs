@@ -1,5 +1,6 @@
 //! Tests of how other machines are reached.
 
+mod accept;
 mod connections;
 mod handshake;
 mod impatient;

@@ -33,7 +33,7 @@ pub use layers::REQUEST_ID;
 pub use places::{Place, Places, Waiting};
 pub use sendfile::{FileRange, send_files};
 
-use crate::accept::{accept, accept_tls};
+use crate::accept::{Acceptor, accept_tls};
 use crate::stream::BoxStream;
 use sendfile::{FileSender, Kernel};
 
@@ -95,16 +95,13 @@ impl Server {
     /// Serves until `end`. When it returns, the tasks of all connections have ended.
     pub async fn serve_until(self, listener: TcpListener, end: impl Future<Output = ()>) {
         let (mut end, mut connections) = (pin!(end), JoinSet::new());
-        'accepting: loop {
-            // What ends meanwhile does not shorten the pause after a connection that could not be accepted.
-            let mut accepted = pin!(accept(&listener, || ()));
-            let (stream, address) = loop {
-                tokio::select! {
-                    biased;
-                    () = &mut end => break 'accepting,
-                    Some(_) = connections.join_next() => {}
-                    accepted = &mut accepted => break accepted,
-                }
+        let mut acceptor = Acceptor::new(&listener);
+        loop {
+            let (stream, address) = tokio::select! {
+                biased;
+                () = &mut end => break,
+                Some(_) = connections.join_next() => continue,
+                accepted = acceptor.next(|| ()) => accepted,
             };
             match self.places.take(address.ip()).await {
                 Ok(place) => {

@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use net::{accept, accept_tls};
+use net::{Acceptor, accept_tls};
 use parking_lot::RwLock;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -113,16 +113,13 @@ impl Listener {
                 self.reached("open_files");
             }
         };
-        'accepting: loop {
-            // What ends meanwhile does not shorten the pause after a connection that could not be accepted.
-            let mut accepted = pin!(accept(&tcp, shed));
-            let (stream, peer) = loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => break 'accepting,
-                    accepted = &mut accepted => break accepted,
-                    Some(_) = tasks.join_next() => {}
-                }
+        let mut acceptor = Acceptor::new(&tcp);
+        loop {
+            let (stream, peer) = tokio::select! {
+                biased;
+                () = &mut shutdown => break,
+                accepted = acceptor.next(shed) => accepted,
+                Some(_) = tasks.join_next() => continue,
             };
             let listener = self.clone();
             tasks.spawn(async move { listener.serve_peer(stream, Some(peer.ip())).await });

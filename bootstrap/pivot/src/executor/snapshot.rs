@@ -36,7 +36,7 @@ impl Snapshot {
     /// Reads the objects again, and returns whether everything that must arrive is the same as before.
     pub(super) async fn is_same_again(&mut self, source: &Server) -> Result<bool> {
         let before = std::mem::take(&mut self.inventory).into_summary();
-        self.inventory = self.discovery.inventory(source, &self.scope).await?;
+        self.read_again(source).await?;
         Ok(self.inventory.is_same(&before))
     }
 
