@@ -9,9 +9,11 @@ mod folders;
 mod lock;
 mod open;
 mod replace;
+mod tail;
 
 pub use disk::{Disk, System};
 pub use folders::{make_folder, make_folder_on, publish_folder};
 pub use lock::{lock, try_lock, try_lock_shared};
 pub use open::open;
 pub use replace::{append, publish, publish_on, remove_on, rename, replace, replace_on, write};
+pub use tail::tail;

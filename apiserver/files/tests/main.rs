@@ -7,7 +7,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use files::{
-    append, lock, make_folder, open, publish, publish_folder, replace, try_lock, try_lock_shared, write,
+    append, lock, make_folder, open, publish, publish_folder, replace, tail, try_lock, try_lock_shared, write,
 };
 
 #[test]
@@ -106,4 +106,17 @@ fn only_regular_files_are_opened() {
     assert_eq!(refused(folder.path()), "it is a folder and no regular file");
     assert_eq!(refused(std::path::Path::new("/dev/zero")), "it is a device and no regular file");
     assert_eq!(open(&at("nothing")).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+}
+
+#[test]
+fn the_end_of_a_file_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    for (content, most, expected) in
+        [("", 4, ""), ("abc", 4, "abc"), ("abcd", 4, "abcd"), ("abcde", 4, "bcde"), ("abc", 0, "")]
+    {
+        fs::write(&path, content).unwrap();
+        let read = tail(open(&path).unwrap(), most).unwrap();
+        assert_eq!(String::from_utf8(read).unwrap(), expected, "the last {most} bytes of {content:?}");
+    }
 }

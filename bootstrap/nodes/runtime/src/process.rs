@@ -24,7 +24,7 @@ impl ProcessId {
     /// Returns the process that has this number now.
     ///
     /// # Errors
-    /// There is none.
+    /// The process does not exist.
     pub(crate) fn of(pid: u32) -> Result<Self> {
         let started = read_start(pid).with_context(|| format!("there is no process {pid}"))?;
         Ok(Self { pid, started, boot: boot()? })

@@ -36,7 +36,7 @@ impl Containers {
     /// Returns what the daemon says of a container of this data directory.
     ///
     /// # Errors
-    /// There is none, or it is somebody else's.
+    /// The container does not exist, or belongs to another owner.
     pub(super) async fn own(&self, name: &str) -> Result<Inspected> {
         let found = self.read(name).await?.context("there is no such container: create it first")?;
         self.check_owner(&found)?;

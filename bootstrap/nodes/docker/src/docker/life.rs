@@ -58,7 +58,7 @@ pub(super) async fn create(
     };
     let created: Result<Made> = client.post(&path, body, limits::CONTAINER).await;
     if let Err(error) = created {
-        // The daemon may have created it without being able to say so.
+        // The daemon may have created the container although its answer was lost.
         if !error.is::<Refused>() {
             remove(containers, networks, balancer, &spec.name).await.ok();
         }

@@ -63,7 +63,7 @@ async fn make(data: &Data, range: Option<Range>, spec: &Spec) -> Result<Containe
     observe::find(data, &record.spec.name).context("it was removed")
 }
 
-/// Takes an address and writes the record, before which there is nothing to remove.
+/// Chooses an address and writes the record. Nothing on the machine is changed for the container before its record is written.
 async fn write_record(data: &Data, range: Option<Range>, spec: &Spec) -> Result<Record> {
     let _lock = data.lock_all().await?;
     let range = range_of(data, range).await?;

@@ -17,7 +17,7 @@ use crate::supervisor::Steps;
 /// The folder of the containers, and that of the locks.
 const CONTAINERS: &str = "containers";
 const LOCKS: &str = "locks";
-/// The lock of what all containers share. No container has this name.
+/// The name of the lock on what all containers share. No container may be named so.
 const ALL: &str = "_all";
 /// The file with the range of the network.
 const NETWORK: &str = "network.json";
@@ -82,7 +82,7 @@ impl Data {
     /// Returns the record of a container.
     ///
     /// # Errors
-    /// There is none.
+    /// The container does not exist.
     pub(super) fn record(&self, name: &str) -> Result<Record> {
         self.folder(name).read()?.context("there is no such container: create it first")
     }
@@ -94,7 +94,7 @@ impl Data {
             return Ok(Vec::new());
         }
         let entries = fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
-        // A file is nothing of ours.
+        // Only folders are containers.
         let folders = entries.flatten().filter(|entry| entry.path().is_dir());
         let names = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.filter(|name| check_name(name).is_ok()).collect();

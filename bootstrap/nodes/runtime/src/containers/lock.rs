@@ -1,4 +1,4 @@
-//! Locks between operations, also those of other processes. The kernel releases a lock with the process that has it.
+//! Locks between operations, also those of other processes. The kernel releases a lock when its process ends.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::net::Ipv4Addr;
 
 use anyhow::{Context, Error, Result};
@@ -15,7 +14,7 @@ use crate::process::ProcessId;
 use crate::supervisor::before;
 use system_containers::{Container, State};
 
-/// Returns a container; `None` if there is none. Of one whose record cannot be read, there is its name, and the reason.
+/// Returns a container; `None` if it does not exist. A container whose record cannot be read has only its name, and the reason.
 pub(super) fn find(data: &Data, name: &str) -> Option<Container> {
     let folder = data.folder(name);
     match folder.read() {
@@ -24,7 +23,7 @@ pub(super) fn find(data: &Data, name: &str) -> Option<Container> {
     }
 }
 
-/// Returns the containers that have all these labels. One whose record cannot be read has none.
+/// Returns the containers that have all these labels. A container whose record cannot be read has no labels.
 pub(super) fn all(data: &Data, labels: &BTreeMap<String, String>) -> Result<Vec<Container>> {
     let has =
         |container: &Container| labels.iter().all(|(key, value)| container.labels.get(key) == Some(value));
@@ -73,7 +72,7 @@ fn state(record: &Record, supervised: Option<&Supervised>, is_running: bool) -> 
     match supervised {
         _ if is_running && is_frozen() => State::Paused,
         _ if is_running => State::Running,
-        // It has not said yet how the init ended.
+        // The supervisor has not written yet how the init ended.
         state if state.supervisor.is_alive() && state.started.is_some() && state.code.is_none() => {
             State::Running
         }
@@ -102,7 +101,7 @@ fn unreadable(name: &str, error: &Error) -> Container {
     Container {
         name: name.to_owned(),
         labels: BTreeMap::new(),
-        // A balancer has none: nobody shall take it for one.
+        // Only a balancer has no image.
         image: "unknown".to_owned(),
         address: Ipv4Addr::UNSPECIFIED,
         state: State::Stopped { code: None, error: Some(format!("{error:#}")) },
@@ -112,14 +111,8 @@ fn unreadable(name: &str, error: &Error) -> Container {
     }
 }
 
-/// Returns at most the last `most` bytes of a file; nothing if there is none.
+/// Returns the last bytes of a file, at most `most`; an empty vector if it cannot be opened.
 fn tail(path: &std::path::Path, most: usize) -> Result<Vec<u8>> {
-    let cannot = || format!("cannot read {}", path.display());
-    let Ok(mut file) = File::open(path) else { return Ok(Vec::new()) };
-    let most = u64::try_from(most)?;
-    let length = file.metadata().with_context(cannot)?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(most))).with_context(cannot)?;
-    let mut content = Vec::new();
-    file.take(most).read_to_end(&mut content).with_context(cannot)?;
-    Ok(content)
+    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
+    files::tail(file, most).with_context(|| format!("cannot read {}", path.display()))
 }

@@ -195,7 +195,7 @@ pub(crate) fn write(path: &Path, content: &impl Serialize) -> Result<()> {
 /// The number of hexadecimal digits of an identity: the names of links have room for no more.
 const DIGITS: usize = 7;
 
-/// Returns the identity of a data directory, and makes one if it has none. The caller has the lock of what all containers share.
+/// Returns the identity of a data directory, which is made at the first call. The lock on what all containers share must be held.
 pub(super) fn identity(data: &Path, random: &Random) -> Result<String> {
     let path = data.join("identity");
     if !path.exists() {

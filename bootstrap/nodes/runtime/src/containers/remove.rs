@@ -35,7 +35,7 @@ pub(super) async fn remove_all_of(data: &Data, name: &str) -> Result<()> {
     remove_shared(data).await
 }
 
-/// Removes folders without a record, and what containers share if there are none.
+/// Removes folders without a record, and the shared network if no container is left.
 pub(super) async fn sweep(data: &Data) -> Result<()> {
     for name in data.names()? {
         let folder = data.folder(&name);

@@ -16,7 +16,7 @@ use crate::{limits, supervisor};
 
 /// How long a supervisor may need besides what its parts may need.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
-/// The most bytes of what a supervisor says.
+/// The longest message of a supervisor in bytes; more is not read.
 const WORDS: u64 = 64 << 10;
 
 /// The supervisors that this process has to wait for when they end.

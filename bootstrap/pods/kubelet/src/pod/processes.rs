@@ -34,7 +34,7 @@ pub(super) struct Processes {
 }
 
 impl Processes {
-    /// Those of so many containers, none of which runs.
+    /// Creates the processes of `count` containers, none of which runs.
     pub(super) fn new(
         shared: Arc<Shared>,
         reach: Arc<OnceLock<Reach>>,

@@ -49,7 +49,7 @@ pub(super) async fn machine_deployments(
 /// Reads the MachinePools of a topology, by their names in the topology.
 ///
 /// # Errors
-/// Those of [`machine_deployments`]; a MachinePool has Nodes, and the workload cluster is not connected.
+/// The errors of [`machine_deployments`]. Also: a MachinePool has Nodes, and the workload cluster is not connected.
 pub(super) async fn machine_pools(
     sources: &Sources,
     cluster: &Cluster,

@@ -1,9 +1,5 @@
 //! What happens to the containers of a Pod: ends, and findings of probes.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
-
 use chrono::{DateTime, Utc};
 use kube::ResourceExt;
 use pod_processes::Ended;
@@ -84,7 +80,8 @@ impl Worker {
     /// Returns the termination message: what the container wrote to its file, or with `FallbackToLogsOnError` its last output.
     fn message(&self, name: &str, code: i32, output: &[u8]) -> String {
         let file = self.shared.folder_of(&self.pod).join("files").join(name).join("termination-log");
-        let mut message = tail(&file, TERMINATION_MESSAGE).unwrap_or_default();
+        let read = files::open(&file).and_then(|file| files::tail(file, TERMINATION_MESSAGE));
+        let mut message = read.unwrap_or_default();
         let policy = containers(&self.pod).find(|(container, _)| container.name == name);
         let policy = policy.and_then(|(container, _)| container.termination_message_policy.clone());
         let falls_back = policy.as_deref() == Some("FallbackToLogsOnError") && code != 0;
@@ -151,17 +148,6 @@ impl Worker {
             }
         }
     }
-}
-
-/// Returns the last bytes of a file that a container has written, however large that is.
-fn tail(path: &Path, most: usize) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let most = u64::try_from(most).unwrap_or(u64::MAX);
-    let start = file.metadata()?.len().saturating_sub(most);
-    file.seek(SeekFrom::Start(start))?;
-    let mut content = Vec::new();
-    file.take(most).read_to_end(&mut content)?;
-    Ok(content)
 }
 
 /// Returns why a container has ended, in Kubernetes' words.
