@@ -1,6 +1,5 @@
 //! Reads from the API servers of control plane nodes when their certificates expire.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +7,8 @@ use chrono::{DateTime, Utc};
 use engine::{Manager, NamespacedName, Objects, Workload, object, unless_gone};
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
+use machinery::cache::Expiring;
 use machinery::clock::rfc3339;
-use parking_lot::Mutex;
 use rustls::pki_types::ServerName;
 use schemas::bootstrap::KubeadmConfig;
 use serde_json::json;
@@ -26,7 +25,9 @@ const PORT: u16 = 6443;
 /// Every certificate of an API server has this name. The name of a Pod may be longer than a DNS label.
 const SERVER_NAME: &str = "kubernetes";
 /// Delay before a node that did not answer is asked again.
-const RETRY: chrono::Duration = chrono::Duration::minutes(5);
+const RETRY: Duration = Duration::from_secs(5 * 60);
+/// The most Machines of which it is kept that they were asked; beyond that a node is asked earlier.
+const MAX_ASKED: usize = 20_000;
 
 fn failed(error: impl std::fmt::Display) -> Error {
     Error::Workload(format!("read the certificate of an API server: {error}"))
@@ -37,8 +38,8 @@ pub(super) struct CertificateExpiry {
     manager: Manager,
     configs: Objects<KubeadmConfig>,
     secrets: Arc<ClusterSecrets>,
-    /// The time at which the API server of each Machine (by UID) was last asked for its certificate.
-    asked: Mutex<BTreeMap<String, DateTime<Utc>>>,
+    /// The Machines (by UID) whose API server was asked for its certificate less than [`RETRY`] ago.
+    asked: Expiring<String, ()>,
 }
 
 impl CertificateExpiry {
@@ -48,7 +49,7 @@ impl CertificateExpiry {
             manager: manager.clone(),
             configs: manager.objects(),
             secrets: secrets.clone(),
-            asked: Mutex::default(),
+            asked: Expiring::new(MAX_ASKED, RETRY),
         }
     }
 
@@ -58,25 +59,23 @@ impl CertificateExpiry {
     /// # Errors
     /// An annotation cannot be written.
     pub async fn read(&self, observed: &Observed, machines: &[String]) -> Result<()> {
-        let now = self.manager.clock().now();
+        let now = self.manager.clock().monotonic();
         for member in
             observed.machines.iter().filter(|member| machines.iter().any(|name| name == member.name()))
         {
             let (Some(node), Some(config)) = (member.node(), &member.config) else { continue };
             let uid = object::uid(member.machine.as_ref());
-            if self.asked.lock().get(uid).is_some_and(|asked| (now - *asked).abs() < RETRY) {
+            if self.asked.get(uid, now).is_some() {
                 continue;
             }
-            self.asked.lock().insert(uid.to_owned(), now);
             let asked = tokio::time::timeout(TIMEOUT, self.expiry(observed, member, node)).await;
             match asked.unwrap_or_else(|_| Err(failed(format!("no answer within {TIMEOUT:?}")))) {
-                Ok(expires) => self.note_expiry(config, expires).await.inspect_err(|_| {
-                    self.asked.lock().remove(uid);
-                })?,
+                Ok(expires) => self.note_expiry(config, expires).await?,
                 Err(error) => {
                     tracing::debug!(machine = member.name(), %error, "the certificates' expiry is not known");
                 }
             }
+            self.asked.keep(uid.to_owned(), (), now);
         }
         Ok(())
     }

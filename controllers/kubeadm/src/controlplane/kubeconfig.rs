@@ -1,6 +1,5 @@
 //! The administrator's kubeconfig of a workload cluster.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -8,7 +7,7 @@ use engine::names::SECRET_TYPE;
 use engine::{Manager, NamespacedName, clusters, object, owners};
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use parking_lot::Mutex;
+use machinery::cache::Cache;
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 use schemas::controlplane::KubeadmControlPlane;
 use serde_json::json;
@@ -23,19 +22,21 @@ use crate::owned;
 /// User of the kubeconfig's certificate; [`GROUP`] is its group.
 const USER: &str = "kubernetes-admin";
 const GROUP: &str = "system:masters";
+/// The most Secrets of which it is kept when they expire.
+const MAX_KNOWN: usize = 20_000;
 
 /// The Secrets with kubeconfigs.
 pub(super) struct Kubeconfigs {
     manager: Manager,
     secrets: Arc<ClusterSecrets>,
     /// Version of each Secret (by UID), and when its certificate expires.
-    known: Mutex<BTreeMap<String, (u64, DateTime<Utc>)>>,
+    known: Cache<String, (u64, DateTime<Utc>)>,
 }
 
 impl Kubeconfigs {
     /// Certificates are issued by the authorities in `secrets`.
     pub fn new(manager: &Manager, secrets: &Arc<ClusterSecrets>) -> Self {
-        Self { manager: manager.clone(), secrets: secrets.clone(), known: Mutex::default() }
+        Self { manager: manager.clone(), secrets: secrets.clone(), known: Cache::new(MAX_KNOWN) }
     }
 
     /// Returns the state of the kubeconfig of a control plane's cluster.
@@ -57,10 +58,9 @@ impl Kubeconfigs {
 
     /// Returns when the certificate in a Secret expires; it is parsed once for each version of the Secret.
     fn expiry(&self, secret: &Secret) -> Option<DateTime<Utc>> {
-        let version = (object::uid(secret).to_owned(), object::version(secret));
-        let mut known = self.known.lock();
-        if let Some((_, expires)) = known.get(&version.0).filter(|(known, _)| *known == version.1) {
-            return Some(*expires);
+        let (uid, version) = (object::uid(secret), object::version(secret));
+        if let Some((_, expires)) = self.known.get(uid).filter(|(known, _)| *known == version) {
+            return Some(expires);
         }
         let text = certificates::text(secret, "value")?;
         let config = pki::kubeconfig::Kubeconfig::parse(&text).ok()?;
@@ -68,7 +68,7 @@ impl Kubeconfigs {
         // A certificate that is not valid yet, issued while the clock was ahead, counts as expired.
         let early = facts.not_before > self.manager.clock().now();
         let expires = if early { DateTime::UNIX_EPOCH } else { facts.not_after };
-        known.insert(version.0, (version.1, expires));
+        self.known.keep(uid.to_owned(), (version, expires));
         Some(expires)
     }
 
