@@ -94,20 +94,7 @@ impl External {
         Ok((self.open(&resolved.resource).await?, resolved))
     }
 
-    /// Like [`External::objects`], for a reference that names a version: it is used if the kind implements no contract.
-    ///
-    /// # Errors
-    /// Fails if the kind is not installed, or cannot be listed in this version.
-    pub async fn objects_in(
-        &self,
-        api_version: &str,
-        kind: &str,
-    ) -> Result<(Objects<DynamicObject>, Resolved)> {
-        let resolved = self.manager.contracts().resolve_in(api_version, kind).await?;
-        Ok((self.open(&resolved.resource).await?, resolved))
-    }
-
-    /// Returns the handle on a kind in exactly this version, whatever contract it implements.
+    /// Returns the handle on a kind in exactly the version that a reference names, whatever contract it implements.
     ///
     /// # Errors
     /// Fails if the kind cannot be listed in this version.

@@ -14,6 +14,7 @@ mod in_place;
 mod kills;
 mod life;
 mod patches;
+mod older;
 mod places;
 mod plans;
 mod rebases;
