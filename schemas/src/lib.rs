@@ -17,6 +17,7 @@ pub mod conversion;
 pub mod coredns;
 pub mod defaults;
 pub mod deletion_grace;
+pub mod empty;
 mod from_json;
 pub mod hand_over;
 pub mod in_cluster_pool;

@@ -8,6 +8,7 @@ mod bmc_address;
 mod contract;
 mod conversion;
 mod coredns;
+mod empty;
 mod naming;
 mod reboot;
 mod recorded;

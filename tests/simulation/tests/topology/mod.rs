@@ -7,6 +7,7 @@ mod bad_input;
 mod changes;
 mod creation;
 mod discovery;
+mod empty;
 mod extension;
 mod failing_extensions;
 mod hostile;
