@@ -22,6 +22,7 @@ mod from_json;
 pub mod hand_over;
 pub mod in_cluster_pool;
 pub mod infrastructure;
+pub mod int_value;
 pub mod ipam;
 mod kind;
 pub mod meta;

@@ -9,6 +9,7 @@ mod contract;
 mod conversion;
 mod coredns;
 mod empty;
+mod int_value;
 mod naming;
 mod reboot;
 mod recorded;
