@@ -14,6 +14,14 @@ pub fn implemented<'a>(label: impl Fn(&str) -> Option<&'a str>) -> Option<(&'sta
     })
 }
 
+/// Returns the contract that this version of a kind implements, the newest if it is named under several; `None` if under none.
+pub fn implemented_by<'a>(version: &str, label: impl Fn(&str) -> Option<&'a str>) -> Option<&'static str> {
+    CONTRACTS.iter().copied().find(|contract| {
+        let versions = label(&format!("cluster.x-k8s.io/{contract}"));
+        versions.is_some_and(|versions| versions.split('_').any(|named| named == version))
+    })
+}
+
 /// Returns the newest of several versions separated by underscores.
 fn newest(versions: &str) -> Option<&str> {
     versions.split('_').filter(|version| !version.is_empty()).max_by(|a, b| compare(a, b))

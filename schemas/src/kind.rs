@@ -21,11 +21,12 @@ pub trait HasConditions {
     }
 }
 
-/// Implements `kube::Resource` and `FromJson` for a struct, and a serialization with `apiVersion` and `kind`.
+/// Implements `kube::Resource` and `FromJson` for a struct, and a serialization with `apiVersion` and `kind`. A part in parentheses is only
+/// written if it has a field.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! kind {
-    ($name:ident, $group:literal, $version:literal, $plural:literal, $scope:ident, [$($part:ident),*]) => {
+    ($name:ident, $group:literal, $version:literal, $plural:literal, $scope:ident, [$($part:tt),*]) => {
         impl kube::Resource for $name {
             type DynamicType = ();
             type Scope = k8s_openapi::$scope;
@@ -84,6 +85,11 @@ macro_rules! kind {
     (@part $map:ident, $self:ident, status) => {
         if let Some(status) = &$self.status {
             $map.serialize_entry("status", status)?;
+        }
+    };
+    (@part $map:ident, $self:ident, (spec)) => {
+        if !$crate::empty::has_no_fields(&$self.spec) {
+            $map.serialize_entry("spec", &$self.spec)?;
         }
     };
     (@part $map:ident, $self:ident, $part:ident) => {

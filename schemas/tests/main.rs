@@ -8,6 +8,8 @@ mod bmc_address;
 mod contract;
 mod conversion;
 mod coredns;
+mod empty;
+mod int_value;
 mod naming;
 mod reboot;
 mod recorded;

@@ -16,6 +16,11 @@ const NAME_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The digits of a uid.
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
+/// Returns whether a text is what [`Random::name_suffix`] could have given.
+pub fn is_name_suffix(text: &str) -> bool {
+    text.len() == 5 && text.bytes().all(|byte| NAME_ALPHABET.contains(&byte))
+}
+
 impl Random {
     /// Returns a source that the operating system seeds.
     pub fn system() -> Self {

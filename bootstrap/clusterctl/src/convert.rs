@@ -1,7 +1,8 @@
-//! `convert`: converts manifests of Cluster API's core kinds to their newest version.
+//! `convert`: converts manifests of Cluster API's own kinds to their newest version.
 //!
-//! The conversion is that of the API server. clusterctl 1.14 loses references and `minReadySeconds` in this command (its webhooks do
-//! not), and adds fields that were not set; if it converts a manifest without loss, its result means the same as ours.
+//! The conversion is that of the API server. clusterctl 1.14 converts core kinds alone, and none in a List; it loses references and
+//! `minReadySeconds` in this command (its webhooks do not), and adds fields that were not set. If it converts a manifest without loss, its
+//! result means the same as ours.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,15 @@ use serde_json::Value;
 
 use crate::{Context, Error, Result, yaml};
 
-const GROUP: &str = "cluster.x-k8s.io";
+/// The groups of Cluster API's own kinds. Infrastructure belongs to its providers, and so does its conversion.
+const GROUPS: [&str; 6] = [
+    "addons.cluster.x-k8s.io",
+    "bootstrap.cluster.x-k8s.io",
+    "cluster.x-k8s.io",
+    "controlplane.cluster.x-k8s.io",
+    "ipam.cluster.x-k8s.io",
+    "runtime.cluster.x-k8s.io",
+];
 const TARGET: &str = "v1beta2";
 
 /// The result of a conversion.
@@ -51,15 +60,13 @@ fn converted(text: &[u8]) -> Result<Converted> {
     for (index, document) in documents.enumerate() {
         let failed = || format!("failed to parse YAML stream: failed to parse document at index {index}");
         let mut object = read(document.trim_ascii()).context(failed)?;
-        let kind = text_of(&object, "kind").to_owned();
-        if text_of(&object, "apiVersion") == format!("{GROUP}/v1beta1") && kinds.0.contains_key(&kind) {
-            let failed =
-                || format!("failed to convert resource {GROUP}/v1beta1, Kind={kind} at index {index}");
-            object = kinds.convert(&kind, object).context(failed)?;
-            result.converted += 1;
+        let counted = if is_list(&object) {
+            kinds.convert_items(&mut object)?
         } else {
-            result.unchanged += 1;
-        }
+            kinds.convert_in_place(&mut object, "resource", index)?
+        };
+        result.converted += counted.converted;
+        result.unchanged += counted.unchanged;
         if index > 0 {
             result.text.push_str("---\n");
         }
@@ -68,16 +75,30 @@ fn converted(text: &[u8]) -> Result<Converted> {
     Ok(result)
 }
 
-/// The core kinds: the schemas of their versions, by name.
-struct Kinds(BTreeMap<String, BTreeMap<String, Schema>>);
+/// Returns whether the object is a list of objects of any kinds.
+fn is_list(object: &Value) -> bool {
+    text_of(object, "apiVersion") == "v1" && text_of(object, "kind") == "List"
+}
+
+/// How many objects were converted, and how many were not.
+#[derive(Clone, Copy, Default)]
+struct Counted {
+    converted: usize,
+    unchanged: usize,
+}
+
+/// The schemas of the versions of each kind, by group and kind, and by the name of the version.
+struct Kinds(BTreeMap<(String, String), BTreeMap<String, Schema>>);
 
 impl Kinds {
+    /// Reads the kinds of [`GROUPS`] that have the target version.
     fn read() -> Result<Self> {
         let built_in = |why: String| Error::invalid(format!("a built-in definition: {why}"));
         let mut kinds = BTreeMap::new();
         for definition in schemas::crds().map_err(|why| built_in(why.to_string()))? {
             let spec = &definition["spec"];
-            if spec["group"] != GROUP {
+            let group = text_of(spec, "group");
+            if !GROUPS.contains(&group) {
                 continue;
             }
             let mut versions = BTreeMap::new();
@@ -86,25 +107,53 @@ impl Kinds {
                 let schema = schema.map_err(|why| built_in(why.to_string()))?;
                 versions.insert(text_of(version, "name").to_owned(), schema);
             }
-            kinds.insert(text_of(&spec["names"], "kind").to_owned(), versions);
+            if versions.contains_key(TARGET) {
+                kinds.insert((group.to_owned(), text_of(&spec["names"], "kind").to_owned()), versions);
+            }
         }
         Ok(Self(kinds))
     }
 
-    /// Converts an object to v1beta2.
-    fn convert(&self, kind: &str, mut object: Value) -> Result<Value> {
-        if converts(GROUP, kind) {
-            check_fields(GROUP, &object).map_err(|errors| {
-                let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
-                Error::invalid(errors.join(", "))
-            })?;
-            let schema = |version: &str| self.0.get(kind)?.get(version);
-            let server = Server { schema: &schema, contract_version: &|_, _| None };
-            object = to_version(GROUP, object, TARGET, &server);
+    /// Converts the items of a list. A list of which none is converted counts as one object.
+    fn convert_items(&self, list: &mut Value) -> Result<Counted> {
+        let mut all = Counted::default();
+        let items = list.get_mut("items").and_then(Value::as_array_mut);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            let counted = self.convert_in_place(item, "List item", index)?;
+            all.converted += counted.converted;
+            all.unchanged += counted.unchanged;
         }
-        object["apiVersion"] = format!("{GROUP}/{TARGET}").into();
-        Ok(object)
+        Ok(if all.converted == 0 { Counted { unchanged: 1, ..all } } else { all })
     }
+
+    /// Converts an object, if it is of an older version of a known kind.
+    fn convert_in_place(&self, object: &mut Value, what: &str, index: usize) -> Result<Counted> {
+        let api_version = text_of(object, "apiVersion").to_owned();
+        let kind = text_of(object, "kind").to_owned();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let known = self.0.get(&(group.to_owned(), kind.clone()));
+        let Some(versions) = known.filter(|known| version != TARGET && known.contains_key(version)) else {
+            return Ok(Counted { converted: 0, unchanged: 1 });
+        };
+        let failed = || format!("failed to convert {what} {api_version}, Kind={kind} at index {index}");
+        *object = convert(versions, group, &kind, object.take()).context(failed)?;
+        Ok(Counted { converted: 1, unchanged: 0 })
+    }
+}
+
+/// Converts an object to the target version.
+fn convert(versions: &BTreeMap<String, Schema>, group: &str, kind: &str, mut object: Value) -> Result<Value> {
+    if converts(group, kind) {
+        check_fields(group, &object).map_err(|errors| {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            Error::invalid(errors.join(", "))
+        })?;
+        let schema = |version: &str| versions.get(version);
+        let server = Server { schema: &schema, contract_version: &|_, _| None };
+        object = to_version(group, object, TARGET, &server);
+    }
+    object["apiVersion"] = format!("{group}/{TARGET}").into();
+    Ok(object)
 }
 
 fn text_of<'a>(object: &'a Value, field: &str) -> &'a str {

@@ -37,10 +37,15 @@ fn without_zeros(value: &mut Value) {
 #[test]
 fn what_clusterctl_converts_without_loss_means_the_same() {
     let converted = manifests(include_bytes!("data/convert/v1beta1.yaml")).unwrap();
-    assert_eq!((converted.converted, converted.unchanged), (4, 1));
+    assert_eq!((converted.converted, converted.unchanged), (5, 0));
     let mut expected = read(include_bytes!("data/convert/clusterctl.yaml"));
     expected.iter_mut().for_each(without_zeros);
     let ours = read(converted.text.as_bytes());
+    // clusterctl leaves kubeadm's kinds as they are.
+    let plane = expected.iter().position(|object| object["kind"] == "KubeadmControlPlane").unwrap();
+    let text = serde_json::to_string(&expected[plane]).unwrap();
+    expected[plane] = read(manifests(text.as_bytes()).unwrap().text.as_bytes()).remove(0);
+    assert_eq!(expected[plane]["apiVersion"], "controlplane.cluster.x-k8s.io/v1beta2");
     for (ours, expected) in ours.iter().zip(&expected) {
         assert_eq!(
             serde_json::to_string_pretty(ours).unwrap(),
@@ -168,4 +173,45 @@ fn what_cannot_be_converted_is_named() {
     let unknown = object("Comet", "v1beta1", json!({}));
     let converted = manifests(unknown.to_string().as_bytes()).unwrap();
     assert_eq!((converted.converted, converted.unchanged), (0, 1));
+}
+
+#[test]
+fn kinds_of_kubeadm_and_items_of_lists_are_converted() {
+    let config = json!({
+        "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta1", "kind": "KubeadmConfigTemplate", "metadata": {"name": "a"},
+        "spec": {"template": {"spec": {"joinConfiguration": {"nodeRegistration": {"kubeletExtraArgs": {"v": "4"}}}}}},
+    });
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
+    let machine = || json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta1", "kind": "DevMachine", "metadata": {"name": "a"}});
+    let set = json!({"apiVersion": "addons.cluster.x-k8s.io/v1beta1", "kind": "ClusterResourceSet", "metadata": {"name": "a"},
+        "spec": {"clusterSelector": {"matchLabels": {"a": "b"}}, "resources": [{"kind": "Secret", "name": "s"}]}});
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": [config, map, machine(), set]});
+    let converted = manifests(list.to_string().as_bytes()).unwrap();
+    assert_eq!((converted.converted, converted.unchanged), (2, 2));
+    let list = read(converted.text.as_bytes()).remove(0);
+    let items = list["items"].as_array().unwrap();
+    let versions: Vec<&str> = items.iter().map(|item| item["apiVersion"].as_str().unwrap()).collect();
+    let expected = [
+        "bootstrap.cluster.x-k8s.io/v1beta2",
+        "v1",
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "addons.cluster.x-k8s.io/v1beta2",
+    ];
+    assert_eq!(versions, expected);
+    let arguments =
+        items[0].pointer("/spec/template/spec/joinConfiguration/nodeRegistration/kubeletExtraArgs");
+    assert_eq!(arguments, Some(&json!([{"name": "v", "value": "4"}])));
+
+    let unchanged = json!({"apiVersion": "v1", "kind": "List", "items": [machine(), machine()]});
+    let converted = manifests(unchanged.to_string().as_bytes()).unwrap();
+    assert_eq!(
+        (converted.converted, converted.unchanged),
+        (0, 1),
+        "a list that stays as it is, is one object"
+    );
+    let broken = json!({"apiVersion": "v1", "kind": "List", "items": [machine(),
+        object("Machine", "v1beta1", json!({"spec": {"nodeDrainTimeout": "soon"}}))]});
+    let error = manifests(broken.to_string().as_bytes()).unwrap_err().to_string();
+    let expected = "conversion failed: failed to convert List item cluster.x-k8s.io/v1beta1, Kind=Machine at index 1: spec.nodeDrainTimeout";
+    assert!(error.starts_with(expected), "{error}");
 }

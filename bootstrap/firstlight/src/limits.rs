@@ -20,5 +20,10 @@ pub const PLAN_CHANGES: u64 = 1_000_000;
 /// A plan ends if nothing happens for this long, in simulated time: whatever it waits for does not come.
 pub const PLAN_QUIET: Duration = Duration::from_secs(2 * 3600);
 
+/// A plan ends if changes only repeat what was there before for this long, in simulated time, and there were so many of them.
+pub const PLAN_STUCK: Duration = Duration::from_secs(5 * 60);
+/// See [`PLAN_STUCK`].
+pub const PLAN_REPEATED: u64 = 100;
+
 /// The largest number of actions that are printed or returned; the others are counted.
 pub const PLAN_ACTIONS: usize = 100_000;

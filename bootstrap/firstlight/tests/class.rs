@@ -216,3 +216,60 @@ fn manifests_of_the_older_version_are_converted() {
     std::fs::write(folder.path().join("small/cluster.yaml"), old(CLUSTER)).unwrap();
     assert_eq!(run(folder.path(), &files), new);
 }
+
+/// The class with all its templates named and written in v1beta1, and a patch whose path exists in that version only.
+fn older_class() -> String {
+    let patch = "
+  - name: audit
+    definitions:
+    - selector: {apiVersion: controlplane.cluster.x-k8s.io/v1beta1, kind: KubeadmControlPlaneTemplate, matchResources: {controlPlane: true}}
+      jsonPatches:
+      - {op: add, path: /spec/template/spec/kubeadmConfigSpec/clusterConfiguration/apiServer/extraArgs/audit-log-path, value: /var/log/audit.log}
+---
+apiVersion: infrastructure";
+    CLASS
+        .replacen("\n---\napiVersion: infrastructure", patch, 1)
+        .replace(
+            "{kubeadmConfigSpec: {format: cloud-config}}",
+            "{kubeadmConfigSpec: {clusterConfiguration: {apiServer: {extraArgs: {v: \"4\"}}}}}",
+        )
+        .replace("v1beta2", "v1beta1")
+        .replace("templateRef:", "ref:")
+        .replace("      bootstrap: {ref:", "      template:\n        bootstrap: {ref:")
+        .replace("      infrastructure: {ref:", "        infrastructure: {ref:")
+}
+
+#[test]
+fn templates_are_patched_in_the_version_that_the_class_names() {
+    let folder = folder();
+    std::fs::write(folder.path().join("class.yaml"), older_class()).unwrap();
+    let files = ["render", "-f", "class.yaml", "-f", "small/cluster.yaml"];
+    let (code, output, errors) = run(folder.path(), &files);
+    assert_eq!((code, errors.as_str()), (Some(0), ""), "{errors}");
+    for part in [
+        "- echo HELLO",
+        "- name: audit-log-path\n          value: /var/log/audit.log",
+        "- name: v\n          value: \"4\"",
+        "apiVersion: controlplane.cluster.x-k8s.io/v1beta2",
+        "  machineTemplate:\n    metadata:",
+        "    spec:\n      infrastructureRef:\n        apiGroup: infrastructure.cluster.x-k8s.io",
+    ] {
+        assert!(output.contains(part), "{part}\n{output}");
+    }
+    assert!(!output.contains("v1beta1"), "{output}");
+    let test = ["test", "-f", "class.yaml", "small"];
+    run(folder.path(), &[&test[..], &["--update"]].concat());
+    assert_eq!(run(folder.path(), &test), (Some(0), "ok     small\n".to_owned(), String::new()));
+}
+
+#[test]
+fn patches_that_change_nothing_are_named() {
+    let folder = folder();
+    let without = CLUSTER.replace("[{class: worker, name: md-0, replicas: 2}]", "[]");
+    std::fs::write(folder.path().join("small/cluster.yaml"), without).unwrap();
+    let warning = "definitions[0] of patch \"greet\" changes nothing: its selector (KubeadmConfigTemplate of bootstrap.cluster.x-k8s.io/v1beta2, ";
+    let (code, _, errors) = run(folder.path(), &["render", "-f", "class.yaml", "-f", "small/cluster.yaml"]);
+    assert!(code == Some(0) && errors.starts_with(&format!("Warning: {warning}")), "{errors}");
+    let (code, _, errors) = run(folder.path(), &["test", "-f", "class.yaml", "small", "--update"]);
+    assert!(code == Some(0) && errors.starts_with(&format!("Warning: small: {warning}")), "{errors}");
+}

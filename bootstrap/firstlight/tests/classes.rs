@@ -98,7 +98,7 @@ async fn a_class_decides_about_its_clusters_and_they_keep_it() {
     );
     let higher = json!({"spec": {"topology": {"version": "v1.36.0"}}});
     let answer = change("clusters", "one", higher).await;
-    refused(answer, "Invalid", "the control plane does not exist yet");
+    refused(answer, "Invalid", "failed to get control plane object: it does not exist yet");
     let gone = json!({"spec": {"topology": {"classRef": {"name": "gone"}}}});
     refused(change("clusters", "one", gone).await, "Invalid", "spec.topology.class");
     let renamed = json!({"spec": {"workers": {"machineDeployments": [{"class": "other",

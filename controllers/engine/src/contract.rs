@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{ApiResource, PartialObjectMeta};
-use schemas::contract::implemented;
+use schemas::contract::{implemented, implemented_by};
 
 use crate::error::{Error, Result};
 use crate::manager::Manager;
@@ -56,16 +56,21 @@ impl Contracts {
         })
     }
 
-    /// Like [`Contracts::resolve`], for a reference that names a version: it is used if the kind implements no contract. Then
-    /// `contract` is empty.
+    /// Returns the contract that `kind` implements in this version, which need not be its newest one: where fields are follows from
+    /// the version in which an object is read.
     ///
     /// # Errors
-    /// Fails if the CustomResourceDefinition does not exist.
-    pub async fn resolve_in(&self, api_version: &str, kind: &str) -> Result<Resolved> {
-        let named = || Resolved { resource: resource_of(api_version, kind), contract: "" };
-        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    /// Fails if the CustomResourceDefinition does not exist, or no label of it names the version.
+    pub async fn contract_of(&self, api_version: &str, kind: &str) -> Result<&'static str> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let definition = self.definition(group, kind).await?;
-        Ok(by_contract(&definition, group, kind).unwrap_or_else(named))
+        let contract = implemented_by(version, |name| object::label(definition.as_ref(), name));
+        contract.ok_or_else(|| {
+            let name = definition.metadata.name.as_deref().unwrap_or_default();
+            Error::failed(format!(
+                "no label of CustomResourceDefinition {name} says which contract of Cluster API version {version} implements"
+            ))
+        })
     }
 
     /// Returns the version of `kind` in `group` that implements the newest contract, as far as the cache knows; `None` if there is none.

@@ -10,7 +10,7 @@ use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::ApiResource;
 use parking_lot::Mutex;
 use schemas::meta::ContractVersionedObjectReference;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::cache::Change;
 use crate::contract::Resolved;
@@ -94,20 +94,7 @@ impl External {
         Ok((self.open(&resolved.resource).await?, resolved))
     }
 
-    /// Like [`External::objects`], for a reference that names a version: it is used if the kind implements no contract.
-    ///
-    /// # Errors
-    /// Fails if the kind is not installed, or cannot be listed in this version.
-    pub async fn objects_in(
-        &self,
-        api_version: &str,
-        kind: &str,
-    ) -> Result<(Objects<DynamicObject>, Resolved)> {
-        let resolved = self.manager.contracts().resolve_in(api_version, kind).await?;
-        Ok((self.open(&resolved.resource).await?, resolved))
-    }
-
-    /// Returns the handle on a kind in exactly this version, whatever contract it implements.
+    /// Returns the handle on a kind in exactly the version that a reference names, whatever contract it implements.
     ///
     /// # Errors
     /// Fails if the kind cannot be listed in this version.
@@ -194,10 +181,10 @@ pub struct Clone {
 }
 
 /// Builds the object that `template` (kind `...Template`) describes in `spec.template`, with the cloned-from
-/// annotations. Finalizers are not cloned.
+/// annotations. A template without `spec.template` gives an object without content. Finalizers are not cloned.
 ///
 /// # Errors
-/// Fails if the template has no `spec.template`, or if its kind does not end in `Template`.
+/// Fails if `spec.template` is no object, or if the template's kind does not end in `Template`.
 pub fn clone_template(template: &ExternalObject, clone: Clone) -> Result<(DynamicObject, ApiResource)> {
     let kind = template.resource.kind.strip_suffix("Template").ok_or_else(|| {
         Error::failed(format!(
@@ -206,10 +193,14 @@ pub fn clone_template(template: &ExternalObject, clone: Clone) -> Result<(Dynami
         ))
     })?;
     let name = template.object.metadata.name.clone().unwrap_or_default();
-    let content = template
-        .get("/spec/template")
-        .and_then(Value::as_object)
-        .ok_or_else(|| Error::failed(format!("{} {name} has no spec.template", template.resource.kind)))?;
+    let mut data = match template.get("/spec/template") {
+        Some(Value::Object(content)) => content.clone(),
+        None => Map::new(),
+        Some(_) => {
+            let kind = &template.resource.kind;
+            return Err(Error::failed(format!("spec.template of {kind} {name} is not an object")));
+        }
+    };
     let group = &template.resource.group;
     let resource = ApiResource {
         group: group.clone(),
@@ -218,7 +209,6 @@ pub fn clone_template(template: &ExternalObject, clone: Clone) -> Result<(Dynami
         kind: kind.to_owned(),
         plural: crate::contract::plural(kind),
     };
-    let mut data = content.clone();
     let metadata = data.remove("metadata").unwrap_or_else(|| json!({}));
     let texts = |key: &str| -> BTreeMap<String, String> {
         let map = metadata[key].as_object().into_iter().flatten();

@@ -12,6 +12,7 @@ mod contract;
 mod controller;
 mod etcd;
 mod events;
+mod external;
 mod failures;
 mod names;
 mod object;

@@ -269,6 +269,15 @@ fn data_of_a_moved_machine_are_adopted() {
 }
 
 #[test]
+fn a_pool_gets_the_data_of_each_of_its_configs() {
+    let spec = json!({"clusterName": "c", "template": {"spec": {"clusterName": "c", "version": "v1.36.0",
+        "bootstrap": {"configRef": {"name": "second"}, "dataSecretName": "first"}}}});
+    let mut observed = observed(empty(), machine(false), cluster(true, true));
+    observed.owner = Some(Owner::Pool(Arc::new(from(json!({"metadata": {"name": "p"}, "spec": spec})))));
+    assert_eq!(plan(&observed, now()).step, bootstrap(Role::JoinWorker, true));
+}
+
+#[test]
 fn tokens_need_the_workload_cluster() {
     let mut observed = observed(empty(), machine(false), cluster(true, true));
     observed.connected = false;

@@ -5,6 +5,7 @@ mod adoption;
 mod certificates;
 mod in_place;
 mod older;
+mod outdated;
 mod record;
 mod remediation;
 mod removal;

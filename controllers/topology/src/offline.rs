@@ -1,21 +1,21 @@
 //! What a class makes of a Cluster, from manifests alone: without a server, and as if nothing existed yet.
 
+mod templates;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use machinery::field::FieldError;
 use schemas::admission::{self, Fact};
 use schemas::cluster::{Cluster, ClusterClass, ClusterClassStatus};
-use schemas::meta::TemplateReference;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::blueprint::{Blueprint, Template, WorkerTemplates};
 use crate::current::Current;
 use crate::desired::{self, Contract, Desired, DesiredError, Inputs};
 use crate::object;
-use crate::patches::{PatchError, Patching, Step};
+use crate::patches::{PatchError, Patching, Step, Unused};
 use crate::versions::{self, Facts, Hooks, UpgradePlan};
 
 /// Stands for the random characters of names, so that two renderings are the same.
@@ -23,6 +23,27 @@ pub const RANDOM: &str = "xxxxx";
 
 /// Stands for the UID of a Cluster that has none.
 const UID: &str = "00000000-0000-0000-0000-000000000000";
+
+/// What is known of kinds without a server.
+pub trait Kinds {
+    /// Returns the object in another version of its kind.
+    ///
+    /// # Errors
+    /// Says why it cannot be converted.
+    fn in_version(&self, object: &Value, api_version: &str) -> Result<Value, String>;
+
+    /// Returns the contract of Cluster API that a version of a control plane's kind implements.
+    fn contract(&self, api_version: &str, kind: &str) -> Contract;
+}
+
+/// What a class makes of a Cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The objects. Those from templates have the version that the class names.
+    pub desired: Desired,
+    /// The parts of patches that are for no template of the Cluster.
+    pub unused: Vec<Unused>,
+}
 
 /// Why a Cluster cannot be rendered.
 #[derive(Debug, Error)]
@@ -55,6 +76,18 @@ pub enum OfflineError {
         /// The fields that are wrong.
         errors: Vec<FieldError>,
     },
+    /// A template is not written in the version that the class names, and cannot be converted to it.
+    #[error("{field} of the ClusterClass names version {wanted} of {object}: {message}")]
+    Version {
+        /// The field of the class.
+        field: String,
+        /// The version that it names.
+        wanted: String,
+        /// Kind, namespace and name of the template.
+        object: String,
+        /// Why it cannot be converted.
+        message: String,
+    },
     /// The Cluster or the class is wrong in another way.
     #[error("{0}")]
     Cluster(String),
@@ -72,11 +105,12 @@ pub enum OfflineError {
 }
 
 /// Makes the objects of a new Cluster. `manifests` has its class with all templates; objects without a namespace are in `default`. Class,
-/// templates and Cluster are checked as at their creation. Patches that only validate the topology by an extension are left out.
+/// templates and Cluster are checked as at their creation. As on a server, templates are copied and patched in the versions that the class
+/// names. Patches that only validate the topology by an extension are left out.
 ///
 /// # Errors
 /// [`OfflineError`] says which object or field is wrong.
-pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Result<Desired, OfflineError> {
+pub fn render(manifests: &[Value], cluster: &Value, kinds: &dyn Kinds) -> Result<Rendered, OfflineError> {
     let read: Cluster = typed(cluster)?;
     if read.spec.topology.is_none() {
         return Err(DesiredError::NoTopology.into());
@@ -88,7 +122,9 @@ pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Resul
     };
     let mut cluster: Cluster = typed(&admitted(cluster, &facts)?)?;
     cluster.metadata.uid.get_or_insert_with(|| UID.to_owned());
-    let blueprint = blueprint(manifests, class)?;
+    let blueprint = templates::blueprint(manifests, class, kinds)?;
+    let (version, kind) = object::version_and_kind(&blueprint.control_plane.object);
+    let contract = kinds.contract(version, kind.strip_suffix("Template").unwrap_or(kind));
     let current = Current {
         cluster: Arc::new(cluster),
         infrastructure: None,
@@ -102,9 +138,10 @@ pub fn render(manifests: &[Value], cluster: &Value, contract: Contract) -> Resul
     let inputs = Inputs { blueprint: &blueprint, current: &current, contract, versions: &versions };
     let unpatched = desired::compute(&inputs, &mut || RANDOM.to_owned())?;
     let mut patching = Patching::new(&blueprint, &current.cluster, unpatched, contract)?;
+    let unused = patching.unused()?;
     loop {
         match patching.next()? {
-            Step::Done => return Ok(patching.finish()?),
+            Step::Done => return Ok(Rendered { desired: patching.finish()?, unused }),
             Step::Generate { patch, .. } => return Err(OfflineError::External(patch.name.clone())),
             Step::Validate { .. } => {}
         }
@@ -159,60 +196,4 @@ fn class_of(manifests: &[Value], cluster: &Cluster, namespace: &str) -> Result<C
     let variables = schemas::variables::inline_definitions(&class.spec.variables);
     class.status = Some(ClusterClassStatus { variables, ..ClusterClassStatus::default() });
     Ok(class)
-}
-
-/// Reads the templates of a class.
-fn blueprint(manifests: &[Value], class: ClusterClass) -> Result<Blueprint, OfflineError> {
-    let namespace = class.metadata.namespace.clone().unwrap_or_default();
-    let read = |reference: &TemplateReference, field: &str| {
-        let group = reference.api_version.split_once('/').map_or("", |(group, _)| group);
-        let is_meant = |object: &&Value| {
-            object::kind(object) == reference.kind
-                && object::group(object) == group
-                && object::name(object) == reference.name
-                && namespace_of(object) == namespace
-        };
-        let found = manifests.iter().find(is_meant).ok_or_else(|| OfflineError::Missing {
-            referrer: format!("{field} of the ClusterClass"),
-            kind: reference.kind.clone(),
-            namespace: namespace.clone(),
-            name: reference.name.clone(),
-        })?;
-        // The defaults of a template stay out, as those of its schema are not known here either.
-        admitted(found, &admission::Facts::of_empty_server())?;
-        Ok::<_, OfflineError>(Template { object: found.clone() })
-    };
-    let plane = &class.spec.control_plane;
-    let machines = plane.machine_infrastructure.as_ref();
-    let workers = |kind: &str, class: &str, bootstrap, infrastructure| {
-        let field = |part: &str| format!("spec.workers.{kind}[{class}].{part}.templateRef");
-        Ok::<_, OfflineError>(WorkerTemplates {
-            bootstrap: read(bootstrap, &field("bootstrap"))?,
-            infrastructure: read(infrastructure, &field("infrastructure"))?,
-        })
-    };
-    let mut machine_deployments = BTreeMap::new();
-    let mut machine_pools = BTreeMap::new();
-    for entry in class.spec.workers.iter().flat_map(|workers| &workers.machine_deployments) {
-        let (bootstrap, infrastructure) = (&entry.bootstrap.template_ref, &entry.infrastructure.template_ref);
-        let templates = workers("machineDeployments", &entry.class, bootstrap, infrastructure)?;
-        machine_deployments.insert(entry.class.clone(), templates);
-    }
-    for entry in class.spec.workers.iter().flat_map(|workers| &workers.machine_pools) {
-        let (bootstrap, infrastructure) = (&entry.bootstrap.template_ref, &entry.infrastructure.template_ref);
-        let templates = workers("machinePools", &entry.class, bootstrap, infrastructure)?;
-        machine_pools.insert(entry.class.clone(), templates);
-    }
-    Ok(Blueprint {
-        infrastructure: read(&class.spec.infrastructure.template_ref, "spec.infrastructure.templateRef")?,
-        control_plane: read(&plane.template_ref, "spec.controlPlane.templateRef")?,
-        control_plane_machines: machines
-            .map(|machines| {
-                read(&machines.template_ref, "spec.controlPlane.machineInfrastructure.templateRef")
-            })
-            .transpose()?,
-        machine_deployments,
-        machine_pools,
-        class: Arc::new(class),
-    })
 }

@@ -14,6 +14,7 @@ mod json_patch;
 mod request;
 mod result;
 mod selector;
+mod unused;
 mod value;
 
 pub use engine::{PatchError, Patching, Step};
@@ -21,3 +22,4 @@ pub use request::{
     GeneratePatchesItem, GeneratePatchesRequest, GeneratePatchesResponse, HolderReference, PatchItem,
     ValidateTopologyItem, ValidateTopologyRequest, Variable,
 };
+pub use unused::Unused;

@@ -224,7 +224,9 @@ fn fields_of_the_control_plane_in_both_contracts() {
     );
     assert_eq!(spec["rollout"]["after"], "2026-01-01T00:00:00Z");
     fixture.contract = Contract::V1Beta1;
-    let template = desired(&fixture).control_plane["spec"]["machineTemplate"].clone();
+    let spec = desired(&fixture).control_plane["spec"].clone();
+    assert_eq!((&spec["rolloutAfter"], &spec["rollout"]), (&json!("2026-01-01T00:00:00Z"), &Value::Null));
+    let template = &spec["machineTemplate"];
     assert_eq!(
         (&template["nodeDrainTimeout"], &template["nodeDeletionTimeout"]),
         (&json!("1m30s"), &json!("6s"))

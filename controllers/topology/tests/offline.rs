@@ -1,13 +1,37 @@
 //! Clusters that are rendered from manifests alone.
 
+use cluster_topology::Desired;
 use cluster_topology::desired::Contract;
-use cluster_topology::{Desired, offline};
+use cluster_topology::offline::{self, Kinds, OfflineError, Rendered};
 use serde_json::{Value, json};
 
 use crate::topology::support::Fixture;
 
-/// Renders the Cluster of a fixture whose manifests name no namespace.
+/// Kinds with the versions v1 and v2, whose objects differ in nothing else. Those of the group `foreign.example.io` cannot be converted.
+struct TwoVersions;
+
+impl Kinds for TwoVersions {
+    fn in_version(&self, object: &Value, api_version: &str) -> Result<Value, String> {
+        if object["apiVersion"] != api_version && api_version.starts_with("foreign.") {
+            return Err("nobody can convert it".to_owned());
+        }
+        let mut converted = object.clone();
+        converted["apiVersion"] = api_version.into();
+        Ok(converted)
+    }
+
+    fn contract(&self, api_version: &str, kind: &str) -> Contract {
+        assert_eq!(kind, "Plane");
+        if api_version.ends_with("/v2") { Contract::V1Beta2 } else { Contract::V1Beta1 }
+    }
+}
+
 fn render(fixture: &Fixture) -> Result<Desired, String> {
+    rendered(fixture).map(|rendered| rendered.desired).map_err(|error| error.to_string())
+}
+
+/// Renders the Cluster of a fixture whose manifests name no namespace.
+fn rendered(fixture: &Fixture) -> Result<Rendered, OfflineError> {
     let mut manifests = fixture.templates.clone();
     manifests.push(fixture.class.clone());
     let mut cluster = fixture.cluster.clone();
@@ -16,7 +40,7 @@ fn render(fixture: &Fixture) -> Result<Desired, String> {
             metadata.remove("namespace");
         }
     }
-    offline::render(&manifests, &cluster, Contract::V1Beta2).map_err(|error| error.to_string())
+    offline::render(&manifests, &cluster, &TwoVersions)
 }
 
 fn define(fixture: &mut Fixture, name: &str, required: bool, schema: Value) {
@@ -138,4 +162,58 @@ fn extensions_cannot_be_asked() {
     );
     fixture.class["spec"]["patches"] = external("validateTopologyExtension");
     assert!(render(&fixture).is_ok());
+}
+
+#[test]
+fn the_version_that_the_class_names_decides() {
+    // The class names the template of the control plane in this version; it is written in v1.
+    for (version, path) in [("v1", "/infrastructureRef"), ("v2", "/spec/infrastructureRef")] {
+        let mut fixture = Fixture::new();
+        let named = format!("infrastructure.example.io/{version}");
+        fixture.class["spec"]["controlPlane"]["templateRef"]["apiVersion"] = json!(named);
+        fixture.patch(
+            &named,
+            "PlaneTemplate",
+            json!({ "controlPlane": true }),
+            json!([{ "op": "add", "path": "/spec/template/spec/patched", "value": true }]),
+        );
+        let Rendered { desired, unused } = rendered(&fixture).expect("it can be rendered");
+        let plane = &desired.control_plane;
+        assert_eq!((&plane["apiVersion"], &plane["spec"]["patched"]), (&json!(named), &json!(true)));
+        let reference = plane["spec"]["machineTemplate"].pointer(path).expect(path);
+        assert_eq!(reference["kind"], "MachineTemplate", "{version}");
+        assert_eq!(unused, []);
+    }
+}
+
+#[test]
+fn a_template_that_no_patch_would_find_is_an_error() {
+    let mut fixture = Fixture::new();
+    fixture.templates.iter_mut().filter(|template| template["kind"] == "InfraTemplate").for_each(
+        |template| {
+            template["apiVersion"] = json!("foreign.example.io/v1");
+        },
+    );
+    fixture.class["spec"]["infrastructure"]["templateRef"]["apiVersion"] = json!("foreign.example.io/v2");
+    assert!(render(&fixture).is_ok(), "no patch needs the version");
+    let value = json!([{ "op": "add", "path": "/spec/template/spec/v", "value": 1 }]);
+    let infrastructure = json!({ "infrastructureCluster": true });
+    fixture.patch("foreign.example.io/v2", "InfraTemplate", infrastructure, value);
+    let expected = "spec.infrastructure.templateRef of the ClusterClass names version foreign.example.io/v2 of InfraTemplate";
+    let error = render(&fixture).expect_err("the patch would be lost");
+    assert!(error.starts_with(expected) && error.ends_with("nobody can convert it"), "{error}");
+}
+
+#[test]
+fn parts_of_patches_that_change_nothing_are_told() {
+    let mut fixture = Fixture::new();
+    let value = json!([{ "op": "add", "path": "/spec/template/spec/v", "value": 1 }]);
+    let classes = json!({ "machineDeploymentClass": { "names": ["large"] } });
+    fixture.patch("bootstrap.example.io/v1", "BootTemplate", classes, value.clone());
+    fixture.patch_infrastructure(value);
+    let unused = rendered(&fixture).expect("it can be rendered").unused;
+    let told: Vec<String> = unused.iter().map(ToString::to_string).collect();
+    let expected = "definitions[0] of patch \"p0\" changes nothing: its selector (BootTemplate of bootstrap.example.io/v1, \
+                    {\"machineDeploymentClass\":{\"names\":[\"large\"]}}) matches no template of the Cluster";
+    assert_eq!(told, [expected]);
 }

@@ -8,7 +8,7 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::names;
 use machinery::selector;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::cluster::MachineDeploymentRollingUpdate;
 use crate::meta::ObjectMetaTemplate;
@@ -199,13 +199,5 @@ pub fn name_as_label(name: Option<&str>, errors: &mut Errors) {
     let name = name.unwrap_or_default();
     for problem in names::label_value(name) {
         errors.invalid("metadata.name", name, problem);
-    }
-}
-
-/// Returns a number or percentage as JSON, for error messages.
-pub fn value_of(value: &IntOrString) -> Value {
-    match value {
-        IntOrString::Int(number) => json!(number),
-        IntOrString::String(text) => json!(text),
     }
 }

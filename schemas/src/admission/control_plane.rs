@@ -1,9 +1,8 @@
 //! Admission rules of KubeadmControlPlane and KubeadmControlPlaneTemplate.
 
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde_json::Value;
 
-use super::common::{self, Errors, at, value_of};
+use super::common::{self, Errors, at};
 use super::control_plane_update;
 use super::features;
 use super::kubeadm_config;
@@ -11,6 +10,7 @@ use super::machine::{self, TaintsOf};
 use super::request::Request;
 use crate::bootstrap::{ClusterConfiguration, KubeadmConfigSpec};
 use crate::controlplane::{KubeadmControlPlane, KubeadmControlPlaneRollout, KubeadmControlPlaneTemplate};
+use crate::int_value::int_value;
 
 /// Default validity of certificate authorities in days.
 const CA_VALIDITY_DAYS: i32 = 3650;
@@ -95,18 +95,18 @@ fn rollout(
     let strategy = rollout.and_then(|rollout| rollout.strategy.as_ref());
     let limits = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
     let Some(surge) = limits.and_then(|limits| limits.max_surge.as_ref()) else { return };
-    let field = format!("{field}.strategy.rollingUpdate.maxSurge");
-    match surge {
-        IntOrString::Int(1) => {}
-        IntOrString::Int(0) => {
+    let field = format!("{field}.strategy.rollingUpdate");
+    match int_value(surge) {
+        1 => {}
+        0 => {
             if replicas.is_some_and(|replicas| replicas < REPLICAS_MIN_WITHOUT_SURGE) {
                 errors.required(
                     field,
-                    format!("0 is possible only with at least {REPLICAS_MIN_WITHOUT_SURGE} replicas"),
+                    format!("when KubeadmControlPlane is configured to scale-in, replica count needs to be at least {REPLICAS_MIN_WITHOUT_SURGE}"),
                 );
             }
         }
-        other => errors.invalid(field, value_of(other), "must be 0 or 1"),
+        _ => errors.required(format_args!("{field}.maxSurge"), "value must be 1 or 0"),
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Arg {
 #[serde(default)]
 pub struct ClusterConfiguration {
     /// How kube-apiserver runs.
-    #[serde(rename = "apiServer", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "apiServer", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub api_server: Option<ApiServer>,
     /// Days that the certificate authorities made for the cluster are valid. 3650 unless set.
     #[serde(rename = "caCertificateValidityPeriodDays", skip_serializing_if = "Option::is_none")]
@@ -57,16 +57,16 @@ pub struct ClusterConfiguration {
     #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "Option::is_none")]
     pub control_plane_endpoint: Option<String>,
     /// How kube-controller-manager runs.
-    #[serde(rename = "controllerManager", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "controllerManager", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub controller_manager: Option<ControlPlaneComponent>,
     /// Which CoreDNS runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub dns: Option<Dns>,
     /// Kind of the keys that are made for the cluster's certificates. RSA-2048 unless set.
     #[serde(rename = "encryptionAlgorithm", skip_serializing_if = "Option::is_none")]
     pub encryption_algorithm: Option<String>,
     /// Where the cluster's data are.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub etcd: Option<Etcd>,
     /// kubeadm's own feature gates, on or off.
     #[serde(rename = "featureGates", skip_serializing_if = "BTreeMap::is_empty")]
@@ -75,7 +75,7 @@ pub struct ClusterConfiguration {
     #[serde(rename = "imageRepository", skip_serializing_if = "Option::is_none")]
     pub image_repository: Option<String>,
     /// How kube-scheduler runs.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub scheduler: Option<ControlPlaneComponent>,
 }
 
@@ -114,7 +114,7 @@ pub struct Etcd {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalEtcd>,
     /// An etcd on the control plane machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub local: Option<LocalEtcd>,
 }
 

@@ -32,7 +32,7 @@ pub struct BootstrapTokenDiscovery {
 #[serde(default)]
 pub struct Discovery {
     /// With a token.
-    #[serde(rename = "bootstrapToken", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "bootstrapToken", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub bootstrap_token: Option<BootstrapTokenDiscovery>,
     /// With a kubeconfig.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub struct FileDiscovery {
 #[serde(default)]
 pub struct FileDiscoveryKubeConfig {
     /// The API server to join.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub cluster: Option<KubeConfigCluster>,
     /// Who the machine is while it joins.
     pub user: KubeConfigUser,

@@ -35,7 +35,7 @@ crate::kind!(
     "v1beta2",
     "kubeadmconfigs",
     NamespaceResourceScope,
-    [metadata, spec, status]
+    [metadata, (spec), status]
 );
 
 crate::has_conditions!(KubeadmConfig);
@@ -87,10 +87,10 @@ pub struct KubeadmConfigSpec {
     #[serde(rename = "bootCommands", skip_serializing_if = "Vec::is_empty")]
     pub boot_commands: Vec<String>,
     /// Settings of the whole cluster. They count on the machine that initialises the cluster.
-    #[serde(rename = "clusterConfiguration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "clusterConfiguration", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub cluster_configuration: Option<ClusterConfiguration>,
     /// Partitions and file systems to make.
-    #[serde(rename = "diskSetup", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "diskSetup", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub disk_setup: Option<DiskSetup>,
     /// Files to write before kubeadm runs.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -99,19 +99,19 @@ pub struct KubeadmConfigSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Settings that only ignition has.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub ignition: Option<IgnitionSpec>,
     /// What kubeadm init is told. Only for the machine that initialises the cluster.
-    #[serde(rename = "initConfiguration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "initConfiguration", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub init_configuration: Option<InitConfiguration>,
     /// What kubeadm join is told.
-    #[serde(rename = "joinConfiguration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "joinConfiguration", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub join_configuration: Option<JoinConfiguration>,
     /// File systems to mount, each as the columns of a line of /etc/fstab.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<Vec<String>>,
     /// How the machine sets its clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub ntp: Option<Ntp>,
     /// Commands to run after kubeadm.
     #[serde(rename = "postKubeadmCommands", skip_serializing_if = "Vec::is_empty")]
@@ -141,7 +141,7 @@ pub struct KubeadmConfigStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<KubeadmConfigDeprecatedStatus>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<KubeadmConfigInitializationStatus>,
     /// The metadata.generation that the status describes. When it is lower than metadata.generation, the
     /// controller has not looked at the latest spec yet.
@@ -154,10 +154,10 @@ pub struct KubeadmConfigStatus {
 #[serde(default)]
 pub struct KubeadmConfigTemplateResource {
     /// Labels and annotations that it gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Its spec.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub spec: Option<KubeadmConfigSpec>,
 }
 

@@ -37,19 +37,19 @@ pub struct InitConfiguration {
     #[serde(rename = "bootstrapTokens", skip_serializing_if = "Vec::is_empty")]
     pub bootstrap_tokens: Vec<BootstrapToken>,
     /// Where kube-apiserver of this machine is reached.
-    #[serde(rename = "localAPIEndpoint", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "localAPIEndpoint", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub local_api_endpoint: Option<LocalApiEndpoint>,
     /// How the machine introduces itself as a node.
-    #[serde(rename = "nodeRegistration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "nodeRegistration", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub node_registration: Option<NodeRegistrationOptions>,
     /// Changes to the manifests that kubeadm writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub patches: Option<Patches>,
     /// Phases of kubeadm init to leave out, such as addon/kube-proxy.
     #[serde(rename = "skipPhases", skip_serializing_if = "Vec::is_empty")]
     pub skip_phases: Vec<String>,
     /// How long kubeadm waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub timeouts: Option<Timeouts>,
 }
 
@@ -64,19 +64,19 @@ pub struct JoinConfiguration {
     #[serde(rename = "controlPlane", skip_serializing_if = "Option::is_none")]
     pub control_plane: Option<JoinControlPlane>,
     /// How the machine finds the cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub discovery: Option<Discovery>,
     /// How the machine introduces itself as a node.
-    #[serde(rename = "nodeRegistration", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "nodeRegistration", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub node_registration: Option<NodeRegistrationOptions>,
     /// Changes to the manifests that kubeadm writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub patches: Option<Patches>,
     /// Phases of kubeadm join to leave out.
     #[serde(rename = "skipPhases", skip_serializing_if = "Vec::is_empty")]
     pub skip_phases: Vec<String>,
     /// How long kubeadm waits.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub timeouts: Option<Timeouts>,
 }
 
@@ -85,7 +85,7 @@ pub struct JoinConfiguration {
 #[serde(default)]
 pub struct JoinControlPlane {
     /// Where kube-apiserver of this machine is reached.
-    #[serde(rename = "localAPIEndpoint", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "localAPIEndpoint", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub local_api_endpoint: Option<LocalApiEndpoint>,
 }
 

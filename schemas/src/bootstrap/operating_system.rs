@@ -96,7 +96,7 @@ pub struct Filesystem {
 #[serde(default)]
 pub struct IgnitionSpec {
     /// Further configuration.
-    #[serde(rename = "containerLinuxConfig", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "containerLinuxConfig", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub container_linux_config: Option<ContainerLinuxConfig>,
 }
 

@@ -25,7 +25,7 @@ pub struct ClusterClassStatusVariable {
 #[serde(default)]
 pub struct ClusterClassStatusVariableDefinition {
     /// Labels and annotations of the variable. Use x-metadata in its schema instead.
-    #[serde(rename = "deprecatedV1Beta1Metadata", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "deprecatedV1Beta1Metadata", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deprecated_v1_beta1_metadata: Option<VariableMetadata>,
     /// Who defines it: inline for the class itself, else the name of an external patch.
     pub from: String,
@@ -40,7 +40,7 @@ pub struct ClusterClassStatusVariableDefinition {
 #[serde(default)]
 pub struct ClusterClassVariable {
     /// Labels and annotations of the variable. Use x-metadata in its schema instead.
-    #[serde(rename = "deprecatedV1Beta1Metadata", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "deprecatedV1Beta1Metadata", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deprecated_v1_beta1_metadata: Option<VariableMetadata>,
     /// Name of the variable. builtin is taken.
     pub name: String,
@@ -142,7 +142,7 @@ pub struct JsonSchemaProps {
     #[serde(rename = "x-kubernetes-validations", skip_serializing_if = "Vec::is_empty")]
     pub x_kubernetes_validations: Vec<ValidationRule>,
     /// Labels and annotations of the field, for tools.
-    #[serde(rename = "x-metadata", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "x-metadata", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub x_metadata: Option<VariableMetadata>,
 }
 

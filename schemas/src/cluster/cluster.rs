@@ -32,7 +32,7 @@ crate::kind!(
     "v1beta2",
     "clusters",
     NamespaceResourceScope,
-    [metadata, spec, status]
+    [metadata, (spec), status]
 );
 
 crate::has_conditions!(Cluster);
@@ -104,11 +104,11 @@ pub struct ClusterSpec {
     #[serde(rename = "availabilityGates", skip_serializing_if = "Vec::is_empty")]
     pub availability_gates: Vec<ConditionGate>,
     /// The networks inside the cluster.
-    #[serde(rename = "clusterNetwork", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "clusterNetwork", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub cluster_network: Option<ClusterNetwork>,
     /// Where the API server is reached. Filled in by the infrastructure or the control plane unless it is
     /// set here.
-    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub control_plane_endpoint: Option<ApiEndpoint>,
     /// The object that runs the control plane, such as a KubeadmControlPlane. It can't be removed.
     #[serde(rename = "controlPlaneRef", skip_serializing_if = "Option::is_none")]
@@ -142,7 +142,7 @@ pub struct ClusterStatus {
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<ClusterInitializationStatus>,
     /// The metadata.generation that the status describes. When it is lower than metadata.generation, the
     /// controller has not looked at the latest spec yet.

@@ -84,13 +84,13 @@ pub struct ClusterClassSpec {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<ClusterClassPatch>,
     /// How clusters are upgraded.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub upgrade: Option<ClusterClassUpgrade>,
     /// Values that each Cluster can set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<ClusterClassVariable>,
     /// Kinds of workers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub workers: Option<WorkersClass>,
 }
 
@@ -118,7 +118,7 @@ pub struct ClusterClassStatus {
 #[serde(default)]
 pub struct ClusterClassUpgrade {
     /// Let a runtime extension plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub external: Option<ClusterClassUpgradeExternal>,
 }
 
@@ -136,19 +136,19 @@ pub struct ClusterClassUpgradeExternal {
 #[serde(default)]
 pub struct ControlPlaneClass {
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// When its machines count as unhealthy. Needs machineInfrastructure.
-    #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "healthCheck", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub health_check: Option<ControlPlaneClassHealthCheck>,
     /// Template of the infrastructure of its machines, for control planes that consist of machines.
     #[serde(rename = "machineInfrastructure", skip_serializing_if = "Option::is_none")]
     pub machine_infrastructure: Option<ClassTemplate>,
     /// Labels and annotations of the control plane and, if it has any, its machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// How the control plane is named. CLUSTER-RANDOM unless set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub naming: Option<ClassNaming>,
     /// Further conditions of its machines that must be good for them to be Ready.
     #[serde(rename = "readinessGates", skip_serializing_if = "Vec::is_empty")]
@@ -166,10 +166,10 @@ pub struct ControlPlaneClass {
 #[serde(default)]
 pub struct ControlPlaneClassHealthCheck {
     /// When a machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub checks: Option<HealthChecks>,
     /// What happens then.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<HealthCheckRemediation>,
 }
 
@@ -178,7 +178,7 @@ pub struct ControlPlaneClassHealthCheck {
 #[serde(default)]
 pub struct InfrastructureClass {
     /// How the infrastructure object is named. CLUSTER-RANDOM unless set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub naming: Option<ClassNaming>,
     /// Its template, in the namespace of the ClusterClass.
     #[serde(rename = "templateRef")]
@@ -194,30 +194,30 @@ pub struct MachineDeploymentClass {
     /// Name of the class, unique among the MachineDeployment classes.
     pub class: String,
     /// How long the steps of a machine's deletion may take, and which machines go first.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeploymentTopologyDeletion>,
     /// Where its machines are made.
     #[serde(rename = "failureDomain", skip_serializing_if = "Option::is_none")]
     pub failure_domain: Option<String>,
     /// When its machines count as unhealthy.
-    #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "healthCheck", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub health_check: Option<MachineDeploymentClassHealthCheck>,
     /// Template of the infrastructure of its machines.
     pub infrastructure: ClassTemplate,
     /// Labels and annotations of the MachineDeployment and its machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// How long a machine must be Ready to be Available. 0 unless set.
     #[serde(rename = "minReadySeconds", skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
     /// How the MachineDeployment is named. CLUSTER-TOPOLOGYNAME-RANDOM unless set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub naming: Option<ClassNaming>,
     /// Further conditions of its machines that must be good for them to be Ready.
     #[serde(rename = "readinessGates", skip_serializing_if = "Vec::is_empty")]
     pub readiness_gates: Vec<ConditionGate>,
     /// How its machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<MachineDeploymentClassRollout>,
     /// Taints that its nodes get. Needs the feature MachineTaintPropagation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -229,10 +229,10 @@ pub struct MachineDeploymentClass {
 #[serde(default)]
 pub struct MachineDeploymentClassHealthCheck {
     /// When a machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub checks: Option<HealthChecks>,
     /// What happens then.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<MachineDeploymentHealthCheckRemediation>,
 }
 
@@ -241,7 +241,7 @@ pub struct MachineDeploymentClassHealthCheck {
 #[serde(default)]
 pub struct MachineDeploymentClassRollout {
     /// In which way.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub strategy: Option<MachineDeploymentRolloutStrategy>,
 }
 
@@ -254,7 +254,7 @@ pub struct MachinePoolClass {
     /// Name of the class, unique among the MachinePool classes.
     pub class: String,
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Where its machines are made.
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
@@ -262,13 +262,13 @@ pub struct MachinePoolClass {
     /// Template of the infrastructure of the pool.
     pub infrastructure: ClassTemplate,
     /// Labels and annotations of the MachinePool and its machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// How long a machine must be Ready to be Available. 0 unless set.
     #[serde(rename = "minReadySeconds", skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
     /// How the MachinePool is named. CLUSTER-TOPOLOGYNAME-RANDOM unless set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub naming: Option<ClassNaming>,
     /// Not supported for MachinePools yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]

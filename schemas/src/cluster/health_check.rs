@@ -15,7 +15,7 @@ pub struct HealthCheckRemediation {
     #[serde(rename = "templateRef", skip_serializing_if = "Option::is_none")]
     pub template_ref: Option<TemplateReference>,
     /// When unhealthy Machines are left alone.
-    #[serde(rename = "triggerIf", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "triggerIf", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub trigger_if: Option<HealthCheckRemediationTriggerIf>,
 }
 

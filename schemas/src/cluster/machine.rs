@@ -140,7 +140,7 @@ pub struct MachineSpec {
     #[serde(rename = "clusterName")]
     pub cluster_name: String,
     /// How long the steps of its deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Where it is made: the name of one of the Cluster's failure domains.
     #[serde(rename = "failureDomain", skip_serializing_if = "Option::is_none")]
@@ -189,7 +189,7 @@ pub struct MachineStatus {
     #[serde(rename = "failureDomain", skip_serializing_if = "Option::is_none")]
     pub failure_domain: Option<String>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<MachineInitializationStatus>,
     /// When the phase last changed.
     #[serde(rename = "lastUpdated", skip_serializing_if = "Option::is_none")]

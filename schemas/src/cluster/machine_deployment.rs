@@ -75,7 +75,7 @@ pub struct MachineDeploymentRollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// In which way.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub strategy: Option<MachineDeploymentRolloutStrategy>,
 }
 
@@ -84,7 +84,7 @@ pub struct MachineDeploymentRollout {
 #[serde(default)]
 pub struct MachineDeploymentRolloutStrategy {
     /// Limits of a rolling update.
-    #[serde(rename = "rollingUpdate", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "rollingUpdate", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rolling_update: Option<MachineDeploymentRollingUpdate>,
     /// RollingUpdate replaces machines within limits. OnDelete makes a new machine wherever somebody
     /// deletes an old one.
@@ -100,22 +100,22 @@ pub struct MachineDeploymentSpec {
     #[serde(rename = "clusterName")]
     pub cluster_name: String,
     /// Which machines go first when there are fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineSetDeletion>,
     /// How machines are named.
-    #[serde(rename = "machineNaming", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "machineNaming", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub machine_naming: Option<MachineNaming>,
     /// Stop rolling out. Scaling goes on, in proportion over old and new machines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
     /// How unhealthy machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<MachineDeploymentRemediation>,
     /// How many machines. 1 unless set, or what the annotations of the autoscaler say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// When and how machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<MachineDeploymentRollout>,
     /// Selects the MachineSets and Machines that belong here. Must match the labels of the template. A
     /// label with the name is made when it is empty.

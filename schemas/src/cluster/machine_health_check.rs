@@ -38,13 +38,13 @@ crate::has_conditions!(MachineHealthCheck);
 #[serde(default)]
 pub struct MachineHealthCheckSpec {
     /// When a Machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub checks: Option<HealthChecks>,
     /// The Cluster whose Machines are watched, in the same namespace. It can't be changed.
     #[serde(rename = "clusterName")]
     pub cluster_name: String,
     /// What happens with unhealthy Machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<HealthCheckRemediation>,
     /// Selects the Machines by their labels. It can't be empty.
     pub selector: LabelSelector,

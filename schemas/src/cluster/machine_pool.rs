@@ -77,7 +77,7 @@ pub struct MachinePoolStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<MachinePoolDeprecatedStatus>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<MachineInitializationStatus>,
     /// The nodes of the machines.
     #[serde(rename = "nodeRefs", skip_serializing_if = "Vec::is_empty")]

@@ -63,10 +63,10 @@ pub struct MachineSetSpec {
     #[serde(rename = "clusterName")]
     pub cluster_name: String,
     /// Which machines go first when there are fewer.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineSetDeletion>,
     /// How machines are named.
-    #[serde(rename = "machineNaming", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "machineNaming", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub machine_naming: Option<MachineNaming>,
     /// How many machines. 1 unless set, or what the annotations of the autoscaler say.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +141,7 @@ pub struct MachineSetV1Beta1DeprecatedStatus {
 #[serde(default)]
 pub struct MachineTemplateSpec {
     /// Labels and annotations of the machines, and of their infrastructure and bootstrap objects.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Their spec.
     pub spec: MachineSpec,

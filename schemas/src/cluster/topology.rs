@@ -41,13 +41,13 @@ pub struct ClusterVariable {
 #[serde(default)]
 pub struct ControlPlaneTopology {
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Health checks of its machines.
-    #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "healthCheck", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub health_check: Option<ControlPlaneTopologyHealthCheck>,
     /// Labels and annotations of the control plane and its machines. They win over those of the class.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Further conditions of its machines that must be good for them to be Ready. They replace those of the
     /// class.
@@ -57,14 +57,14 @@ pub struct ControlPlaneTopology {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// When its machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<ControlPlaneTopologyRollout>,
     /// Taints that its nodes get. They replace those of the class. Needs the feature
     /// MachineTaintPropagation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<MachineTaint>,
     /// Values that hold for the control plane only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub variables: Option<TopologyVariables>,
 }
 
@@ -73,13 +73,13 @@ pub struct ControlPlaneTopology {
 #[serde(default)]
 pub struct ControlPlaneTopologyHealthCheck {
     /// When a machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub checks: Option<HealthChecks>,
     /// Whether there are checks at all. Unset: when the class or this Cluster defines any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// What happens with unhealthy machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<HealthCheckRemediation>,
 }
 
@@ -105,7 +105,7 @@ pub struct MachineDeploymentHealthCheckRemediation {
     #[serde(rename = "templateRef", skip_serializing_if = "Option::is_none")]
     pub template_ref: Option<TemplateReference>,
     /// When unhealthy Machines are left alone.
-    #[serde(rename = "triggerIf", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "triggerIf", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub trigger_if: Option<HealthCheckRemediationTriggerIf>,
 }
 
@@ -116,16 +116,16 @@ pub struct MachineDeploymentTopology {
     /// Which MachineDeployment class of the ClusterClass.
     pub class: String,
     /// How long the steps of a machine's deletion may take, and which machines go first.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeploymentTopologyDeletion>,
     /// Where the machines are made.
     #[serde(rename = "failureDomain", skip_serializing_if = "Option::is_none")]
     pub failure_domain: Option<String>,
     /// Health checks of the machines.
-    #[serde(rename = "healthCheck", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "healthCheck", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub health_check: Option<MachineDeploymentTopologyHealthCheck>,
     /// Labels and annotations of the MachineDeployment and its machines. They win over those of the class.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// How long a machine must be Ready to be Available. 0 unless set.
     #[serde(rename = "minReadySeconds", skip_serializing_if = "Option::is_none")]
@@ -142,14 +142,14 @@ pub struct MachineDeploymentTopology {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// When and how the machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<MachineDeploymentRollout>,
     /// Taints that the nodes get. They replace those of the class. Needs the feature
     /// MachineTaintPropagation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<MachineTaint>,
     /// Values that hold for these workers only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub variables: Option<TopologyVariables>,
 }
 
@@ -176,13 +176,13 @@ pub struct MachineDeploymentTopologyDeletion {
 #[serde(default)]
 pub struct MachineDeploymentTopologyHealthCheck {
     /// When a machine counts as unhealthy.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub checks: Option<HealthChecks>,
     /// Whether there are checks at all. Unset: when the class or this Cluster defines any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// What happens with unhealthy machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<MachineDeploymentHealthCheckRemediation>,
 }
 
@@ -193,13 +193,13 @@ pub struct MachinePoolTopology {
     /// Which MachinePool class of the ClusterClass.
     pub class: String,
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Where the machines are made.
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<String>,
     /// Labels and annotations of the MachinePool and its machines. They win over those of the class.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// How long a machine must be Ready to be Available. 0 unless set.
     #[serde(rename = "minReadySeconds", skip_serializing_if = "Option::is_none")]
@@ -214,7 +214,7 @@ pub struct MachinePoolTopology {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<MachineTaint>,
     /// Values that hold for these workers only.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub variables: Option<TopologyVariables>,
 }
 
@@ -226,7 +226,7 @@ pub struct Topology {
     #[serde(rename = "classRef")]
     pub class_ref: ClusterClassReference,
     /// The control plane.
-    #[serde(rename = "controlPlane", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "controlPlane", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub control_plane: Option<ControlPlaneTopology>,
     /// Values for the variables of the class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -235,7 +235,7 @@ pub struct Topology {
     /// then the workers.
     pub version: String,
     /// The workers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub workers: Option<WorkersTopology>,
 }
 

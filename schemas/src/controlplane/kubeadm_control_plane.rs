@@ -64,7 +64,7 @@ pub struct KubeadmControlPlaneInitializationStatus {
 pub struct KubeadmControlPlaneMachineTemplate {
     /// Labels and annotations of the machines, and of their infrastructure and bootstrap objects. A change
     /// is applied to running machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Their spec.
     pub spec: KubeadmControlPlaneMachineTemplateSpec,
@@ -75,7 +75,7 @@ pub struct KubeadmControlPlaneMachineTemplate {
 #[serde(default)]
 pub struct KubeadmControlPlaneMachineTemplateSpec {
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Template of the machines' infrastructure, in the same namespace. Another template replaces the
     /// machines.
@@ -124,10 +124,10 @@ pub struct KubeadmControlPlaneRollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// Replace machines before something happens to them.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub before: Option<KubeadmControlPlaneRolloutBefore>,
     /// In which way.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub strategy: Option<KubeadmControlPlaneRolloutStrategy>,
 }
 
@@ -145,7 +145,7 @@ pub struct KubeadmControlPlaneRolloutBefore {
 #[serde(default)]
 pub struct KubeadmControlPlaneRolloutStrategy {
     /// Limits of a rolling update.
-    #[serde(rename = "rollingUpdate", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "rollingUpdate", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rolling_update: Option<KubeadmControlPlaneRollingUpdate>,
     /// RollingUpdate, the only one.
     #[serde(rename = "type")]
@@ -158,22 +158,22 @@ pub struct KubeadmControlPlaneRolloutStrategy {
 pub struct KubeadmControlPlaneSpec {
     /// How machines become control plane nodes. Parts that kubeadm can't change later can't be changed
     /// here.
-    #[serde(rename = "kubeadmConfigSpec", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "kubeadmConfigSpec", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub kubeadm_config_spec: Option<KubeadmConfigSpec>,
     /// How machines are named.
-    #[serde(rename = "machineNaming", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "machineNaming", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub machine_naming: Option<MachineNaming>,
     /// What machines look like.
     #[serde(rename = "machineTemplate")]
     pub machine_template: KubeadmControlPlaneMachineTemplate,
     /// How often an unhealthy machine is replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<KubeadmControlPlaneRemediation>,
     /// How many machines. Must be odd unless etcd is external. 1 unless set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// When and how machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<KubeadmControlPlaneRollout>,
     /// Kubernetes version, such as v1.35.0. Raise it by one minor at most at a time.
     pub version: String,
@@ -193,7 +193,7 @@ pub struct KubeadmControlPlaneStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<KubeadmControlPlaneDeprecatedStatus>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<KubeadmControlPlaneInitializationStatus>,
     /// The last replacement of an unhealthy machine.
     #[serde(rename = "lastRemediation", skip_serializing_if = "Option::is_none")]

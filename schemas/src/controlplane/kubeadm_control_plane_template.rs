@@ -36,10 +36,10 @@ crate::kind!(
 #[serde(default)]
 pub struct KubeadmControlPlaneTemplateMachineTemplate {
     /// Labels and annotations of the machines.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Their spec.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub spec: Option<KubeadmControlPlaneTemplateMachineTemplateSpec>,
 }
 
@@ -48,7 +48,7 @@ pub struct KubeadmControlPlaneTemplateMachineTemplate {
 #[serde(default)]
 pub struct KubeadmControlPlaneTemplateMachineTemplateSpec {
     /// How long the steps of a machine's deletion may take.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub deletion: Option<MachineDeletionSpec>,
     /// Taints that the nodes get. Needs the feature MachineTaintPropagation.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -60,10 +60,10 @@ pub struct KubeadmControlPlaneTemplateMachineTemplateSpec {
 #[serde(default)]
 pub struct KubeadmControlPlaneTemplateResource {
     /// Labels and annotations that it gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Its spec.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub spec: Option<KubeadmControlPlaneTemplateResourceSpec>,
 }
 
@@ -72,19 +72,19 @@ pub struct KubeadmControlPlaneTemplateResource {
 #[serde(default)]
 pub struct KubeadmControlPlaneTemplateResourceSpec {
     /// How machines become control plane nodes.
-    #[serde(rename = "kubeadmConfigSpec", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "kubeadmConfigSpec", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub kubeadm_config_spec: Option<KubeadmConfigSpec>,
     /// How machines are named.
-    #[serde(rename = "machineNaming", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "machineNaming", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub machine_naming: Option<MachineNaming>,
     /// What machines look like.
-    #[serde(rename = "machineTemplate", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "machineTemplate", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub machine_template: Option<KubeadmControlPlaneTemplateMachineTemplate>,
     /// How often an unhealthy machine is replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub remediation: Option<KubeadmControlPlaneRemediation>,
     /// When and how machines are replaced.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub rollout: Option<KubeadmControlPlaneRollout>,
 }
 

@@ -72,7 +72,7 @@ pub struct DevClusterSpec {
     /// Where the cluster's machines are.
     pub backend: DevClusterBackend,
     /// Where the API server is reached. Filled in by the controller; a port set here is kept.
-    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub control_plane_endpoint: Option<ApiEndpoint>,
 }
 
@@ -90,7 +90,7 @@ pub struct DevClusterStatus {
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<InfrastructureInitializationStatus>,
 }
 
@@ -99,7 +99,7 @@ pub struct DevClusterStatus {
 #[serde(default)]
 pub struct DevClusterTemplateResource {
     /// Labels and annotations that it gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Its spec.
     pub spec: DevClusterSpec,

@@ -98,7 +98,7 @@ pub struct DevMachineStatus {
     #[serde(rename = "failureDomain", skip_serializing_if = "Option::is_none")]
     pub failure_domain: Option<String>,
     /// Steps that happen once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<InfrastructureInitializationStatus>,
 }
 
@@ -107,7 +107,7 @@ pub struct DevMachineStatus {
 #[serde(default)]
 pub struct DevMachineTemplateResource {
     /// Labels and annotations that it gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Its spec.
     pub spec: DevMachineSpec,

@@ -129,7 +129,7 @@ pub struct DevMachinePoolStatus {
 #[serde(default)]
 pub struct DevMachinePoolTemplateResource {
     /// Labels and annotations that it gets.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Its spec.
     pub spec: DevMachinePoolSpec,

@@ -72,7 +72,7 @@ pub struct Metal3ClusterSpec {
     pub cloud_provider_enabled: Option<bool>,
     /// Host and port of the API server. The user provides the address, for example a virtual IP address.
     /// The default port is 6443.
-    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "controlPlaneEndpoint", skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub control_plane_endpoint: Option<ApiEndpoint>,
     /// Failure domains of the cluster. The controller copies them to the status.
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
@@ -94,7 +94,7 @@ pub struct Metal3ClusterStatus {
     #[serde(rename = "failureDomains", skip_serializing_if = "Vec::is_empty")]
     pub failure_domains: Vec<FailureDomain>,
     /// Progress of the initial provisioning. The values do not change afterwards.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<InfrastructureInitializationStatus>,
     /// Time of the last change of the status.
     #[serde(rename = "lastUpdated", skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ pub struct Metal3ClusterStatus {
 #[serde(default)]
 pub struct Metal3ClusterTemplateResource {
     /// Labels and annotations of the created Metal3Cluster.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Spec of the created Metal3Cluster.
     pub spec: Metal3ClusterSpec,

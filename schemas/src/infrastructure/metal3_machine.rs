@@ -164,7 +164,7 @@ pub struct Metal3MachineStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecated: Option<Metal3MachineDeprecatedStatus>,
     /// Progress of the initial provisioning. The values do not change afterwards.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub initialization: Option<InfrastructureInitializationStatus>,
     /// Time of the last change of the status.
     #[serde(rename = "lastUpdated", skip_serializing_if = "Option::is_none")]
@@ -188,7 +188,7 @@ pub struct Metal3MachineStatus {
 #[serde(default)]
 pub struct Metal3MachineTemplateResource {
     /// Labels and annotations of the created Metal3Machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "crate::empty::is_none_or_empty")]
     pub metadata: Option<ObjectMetaTemplate>,
     /// Spec of the created Metal3Machine.
     pub spec: Metal3MachineSpec,

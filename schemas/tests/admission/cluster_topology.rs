@@ -326,10 +326,10 @@ fn versions_rise_one_after_the_other() {
         assert_eq!(at(fine), Ok(Vec::new()), "{fine}");
     }
     for low in ["v1.34.9", "v0.99.0"] {
-        assert!(at(low).unwrap_err().contains("cannot be lower"), "{low}");
+        assert!(at(low).unwrap_err().contains("version cannot be decreased from"), "{low}");
     }
     for high in ["v1.37.0-alpha.1", "v1.37.0", "v2.0.0"] {
-        assert!(at(high).unwrap_err().contains("cannot be raised from v1.35.0"), "{high}");
+        assert!(at(high).unwrap_err().contains("version cannot be increased from \"1.35.0\""), "{high}");
     }
     let several = json!({ "spec": { "kubernetesVersions": ["v1.35.0", "v1.36.0", "v1.37.0"] } });
     let planned = json!({ "spec": { "upgrade": { "external": { "generateUpgradePlanExtension": "a.b" } } } });
@@ -352,33 +352,37 @@ fn an_upgrade_waits_for_the_one_before() {
         (
             "old control plane",
             |parts| parts.control_plane["spec"]["version"] = json!("v1.34.0"),
-            "has the version v1.34.0, not yet",
+            "Cluster.spec.topology.version 1.35.0 was not propagated to control plane yet (control plane version 1.34.0)",
         ),
         ("not a version", |parts| parts.control_plane["spec"]["version"] = json!(7), "has no version"),
-        ("provisioning", |parts| parts.control_plane["status"] = json!({}), "still being provisioned"),
+        (
+            "provisioning",
+            |parts| parts.control_plane["status"] = json!({}),
+            "control plane is currently provisioning",
+        ),
         (
             "old machine of the control plane",
             |parts| {
                 parts.control_plane["status"]["versions"] =
                     json!([{ "version": "v1.34.0" }, { "version": "v1.35.0" }])
             },
-            "the control plane is still being upgraded",
+            "control plane is still completing a previous upgrade",
         ),
         ("only status.version", |parts| parts.control_plane["status"] = json!({ "version": "v1.35.0" }), ""),
         (
             "old MachineDeployment",
             |parts| parts.deployment["spec"]["template"]["spec"]["version"] = json!("v1.34.0"),
-            "MachineDeployments are still being upgraded: md",
+            "there are still MachineDeployments completing a previous upgrade: [md]",
         ),
         (
             "old Machine",
             |parts| parts.machine["spec"]["version"] = json!("v1.34.0"),
-            "MachineDeployments are still being upgraded: md",
+            "there are still MachineDeployments completing a previous upgrade: [md]",
         ),
         (
             "old kubelet",
             |parts| parts.machine["status"] = json!({ "nodeInfo": { "kubeletVersion": "v1.34.0" } }),
-            "MachineDeployments are still being upgraded: md",
+            "there are still MachineDeployments completing a previous upgrade: [md]",
         ),
         (
             "somebody else's Machine",
@@ -396,7 +400,7 @@ fn an_upgrade_waits_for_the_one_before() {
         (
             "old Node of a pool",
             |parts| parts.pool["status"]["versions"][0]["version"] = json!("v1.34.0"),
-            "MachinePools are still being upgraded: mp",
+            "there are still MachinePools completing a previous upgrade: [mp]",
         ),
         (
             "unknown Nodes",
@@ -415,7 +419,13 @@ fn an_upgrade_waits_for_the_one_before() {
     }
     let known = || Fact::Known(Parts::with("v1.35.0").running());
     let pending = json!({ "runtime.cluster.x-k8s.io/pending-hooks": "AfterClusterUpgrade,AfterControlPlaneInitialized" });
-    assert!(upgrade("v1.36.0", &json!({}), known(), pending).unwrap_err().contains("hook"));
+    let blocking = "version cannot be changed when the \"AfterClusterUpgrade\" hook is still blocking";
+    assert_eq!(upgrade("v1.36.0", &json!({}), known(), pending), Err(blocking.to_owned()));
+    let mut parts = Parts::with("v1.35.0");
+    parts.machine["spec"]["version"] = json!("v1.34.0");
+    parts.pool["status"]["versions"][0]["version"] = json!("v1.34.0");
+    let both = "version cannot be changed: [there are still MachineDeployments completing a previous upgrade: [md], there are still MachinePools completing a previous upgrade: [mp]]";
+    assert_eq!(upgrade("v1.36.0", &json!({}), Fact::Known(parts.running()), json!({})), Err(both.to_owned()));
     assert!(upgrade("v1.36.0", &json!({}), Fact::Unread, json!({})).unwrap_err().contains("not known"));
     let unsafely = json!({ "unsafe.topology.cluster.x-k8s.io/disable-update-version-check": "" });
     let warnings = upgrade("v1.30.0", &json!({}), Fact::Unread, unsafely).unwrap();

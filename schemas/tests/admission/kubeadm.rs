@@ -92,7 +92,7 @@ fn plane() -> Value {
 fn kubeadm_control_plane() {
     let cluster = |rest: Value| json!({ "spec": { "kubeadmConfigSpec": { "clusterConfiguration": rest } } });
     let surge = |surge: Value, replicas: i64| json!({ "spec": { "replicas": replicas, "rollout": { "strategy": { "rollingUpdate": { "maxSurge": surge } } } } });
-    const SURGE: &str = "spec.rollout.strategy.rollingUpdate.maxSurge";
+    const LIMITS: &str = "spec.rollout.strategy.rollingUpdate";
     const CLUSTER: &str = "spec.kubeadmConfigSpec.clusterConfiguration";
     let external = json!({ "etcd": { "external": { "endpoints": ["https://e"], "caFile": "a", "certFile": "b", "keyFile": "c" } } });
     let mut even = cluster(external.clone());
@@ -108,9 +108,14 @@ fn kubeadm_control_plane() {
             ("even with external etcd", even, &[]),
             ("version", json!({ "spec": { "version": "v1.34" } }), &["spec.version: Invalid"]),
             ("surge 0", surge(json!(0), 3), &[]),
-            ("surge 0 alone", surge(json!(0), 1), &[&format!("{SURGE}: Required")]),
-            ("surge 2", surge(json!(2), 3), &[&format!("{SURGE}: Invalid")]),
-            ("surge text", surge(json!("50%"), 3), &[&format!("{SURGE}: Invalid")]),
+            ("surge 0 alone", surge(json!(0), 1), &[&format!("{LIMITS}: Required")]),
+            ("surge 2", surge(json!(2), 3), &[&format!("{LIMITS}.maxSurge: Required")]),
+            ("surge 1 as text", surge(json!("1"), 1), &[]),
+            ("surge 0 as text", surge(json!("0"), 3), &[]),
+            ("surge 0 as text alone", surge(json!("0"), 1), &[&format!("{LIMITS}: Required")]),
+            ("surge 2 as text", surge(json!("2"), 3), &[&format!("{LIMITS}.maxSurge: Required")]),
+            ("a text that is no number is 0", surge(json!("0\""), 3), &[]),
+            ("and so is a percentage", surge(json!("50%"), 1), &[&format!("{LIMITS}: Required")]),
             (
                 "two etcds",
                 cluster(json!({ "etcd": { "local": {}, "external": external["etcd"]["external"] } })),

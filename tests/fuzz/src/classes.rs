@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use cluster_topology::desired::Contract;
-use cluster_topology::offline;
+use cluster_topology::offline::{self, Kinds};
 use machinery::decode;
 use machinery::random::Random;
 use schemas::in_cluster_pool::allocatable;
@@ -14,14 +14,30 @@ use crate::answers::like;
 use crate::grammar::{below, many, pick};
 use crate::templates;
 
+/// Kinds of which only the version that is written is known.
+struct AsWritten;
+
+impl Kinds for AsWritten {
+    fn in_version(&self, object: &Value, _: &str) -> Result<Value, String> {
+        Ok(object.clone())
+    }
+
+    fn contract(&self, _: &str, _: &str) -> Contract {
+        Contract::V1Beta2
+    }
+}
+
 /// Renders a Cluster whose class has the patches and variables of a JSON object.
 pub fn patches(input: &[u8]) -> String {
     let Ok(decoded) = decode::json(input) else { return "no JSON".into() };
     let (manifests, cluster) = class(&decoded.value);
-    let render = || offline::render(&manifests, &cluster, Contract::V1Beta2);
+    let render = || offline::render(&manifests, &cluster, &AsWritten);
     let rendered = render().map_err(|error| error.to_string());
     assert_eq!(rendered, render().map_err(|error| error.to_string()), "twice the same");
-    rendered.map_or_else(|error| like(&error), |desired| like(&desired.infrastructure["spec"].to_string()))
+    rendered.map_or_else(
+        |error| like(&error),
+        |rendered| like(&rendered.desired.infrastructure["spec"].to_string()),
+    )
 }
 
 /// Returns a class with its templates, and a Cluster of it.

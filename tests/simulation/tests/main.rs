@@ -25,6 +25,7 @@ mod metal_redfish;
 mod metal_remediation;
 mod other_backends;
 mod plan;
+mod pool_data;
 mod pools;
 mod ports;
 mod quorum;

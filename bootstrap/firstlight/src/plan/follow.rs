@@ -10,6 +10,7 @@ use store::Event;
 
 use super::action::{Verb, action};
 use super::object::{Reference, cluster_of};
+use super::progress::Progress;
 use super::view::View;
 use super::waits::Waits;
 use crate::limits::PLAN_ACTIONS;
@@ -64,6 +65,8 @@ pub struct Follower {
     pub view: View,
     /// What objects wait for.
     pub waits: Waits,
+    /// Whether the changes lead anywhere.
+    pub progress: Progress,
     /// The clusters that the change concerns: `namespace/name`.
     pub clusters: BTreeSet<String>,
     /// How many changes there were.
@@ -87,6 +90,7 @@ impl Follower {
         Self {
             view,
             waits: Waits::default(),
+            progress: Progress::new(now),
             clusters: BTreeSet::new(),
             changes: 0,
             left_out: 0,
@@ -118,6 +122,7 @@ impl Follower {
         }
         let Some(change) = self.view.observe(event) else { return };
         self.last_change = now;
+        self.progress.observe(now, &change);
         let after = self.applied.map_or(0, |applied| (now - applied).num_seconds());
         if let Some((verb, reason)) = action(&change, &self.view) {
             self.add(after, verb, reason, &change.key, change.object());

@@ -14,6 +14,7 @@ pub mod follow;
 mod load;
 mod network;
 mod object;
+mod progress;
 pub mod stand_ins;
 pub mod state;
 pub mod view;
@@ -155,6 +156,8 @@ struct Stage {
     later: Later,
     /// Whether the stand-ins have not seen the last changes.
     is_behind: bool,
+    /// Whether it ended because the same was repeated.
+    is_stuck: bool,
 }
 
 impl Stage {
@@ -178,6 +181,7 @@ impl Stage {
             stand_ins,
             later: Later::default(),
             is_behind: true,
+            is_stuck: false,
         })
     }
 
@@ -201,7 +205,9 @@ impl Stage {
         loop {
             self.advance().await?;
             let (now, last) = (self.clock.now(), self.follower.last_change());
-            let is_over = now - begin >= duration(limit)
+            let is_stuck = self.follower.progress.is_stuck(now) && self.later.due.is_none();
+            let is_over = is_stuck
+                || now - begin >= duration(limit)
                 || now - last >= duration(PLAN_QUIET) && self.later.due.is_none()
                 || self.follower.changes >= PLAN_CHANGES;
             let is_quiet = now - last > duration(REST) && self.later.due.is_none() && self.is_idle();
@@ -212,6 +218,7 @@ impl Stage {
             }
             checked = Some(self.follower.changes);
             let remaining = remaining(&self.follower.view, &self.follower.clusters);
+            self.is_stuck = is_stuck;
             if is_over || remaining.is_empty() {
                 return Ok(remaining);
             }
@@ -255,6 +262,12 @@ impl Stage {
         let end = if remaining.is_empty() { self.follower.last_change() } else { self.clock.now() };
         if self.follower.left_out > 0 {
             notes.push(format!("{} more actions are left out", self.follower.left_out));
+        }
+        if self.is_stuck {
+            notes.push(
+                "a controller fails, and repeats the same without an end; what it says is among what remains"
+                    .to_owned(),
+            );
         }
         notes.extend(self.stand_ins.into_notes());
         let actions = self.follower.actions().to_vec();

@@ -11,6 +11,7 @@ use firstlight::manifests::read::{Document, parse, read_all};
 use firstlight::plan::action::Verb;
 use firstlight::plan::stand_ins::plan::Durations;
 use firstlight::plan::{Ending, Plan, Settings, State, play};
+use serde_json::json;
 
 pub const SETTINGS: Settings = Settings {
     durations: Durations {
@@ -77,4 +78,27 @@ async fn a_server_that_does_not_answer_is_named() {
     let Command::Plan(options) = Cli::parse_from(arguments).command else { panic!("not plan") };
     let error = format!("{:#}", plan::run(&options).await.unwrap_err());
     assert!(error.contains("does not answer: https://127.0.0.1:1: Connection refused"), "{error}");
+}
+
+#[test]
+fn a_change_that_the_server_refuses_again_and_again_ends_soon() {
+    let mut documents = example("clusterclass");
+    let class = documents.iter_mut().find(|document| document.object["kind"] == "ClusterClass").unwrap();
+    let selector = json!({"apiVersion": "controlplane.cluster.x-k8s.io/v1beta2", "kind": "KubeadmControlPlaneTemplate",
+        "matchResources": {"controlPlane": true}});
+    let operation =
+        json!({"op": "add", "path": "/spec/template/spec/kubeadmConfigSpec/format", "value": "none"});
+    let patch =
+        json!({"name": "refused", "definitions": [{"selector": selector, "jsonPatches": [operation]}]});
+    class.object["spec"]["patches"].as_array_mut().unwrap().push(patch);
+    let plan = play(&State::default(), &documents, &SETTINGS).unwrap();
+    assert_eq!(plan.ending, Ending::Unfinished, "{plan:#?}");
+    assert!(plan.seconds < 3600, "it repeats itself for {} s", plan.seconds);
+    let causes: Vec<&String> = plan.remaining.iter().flat_map(|remaining| &remaining.causes).collect();
+    assert!(causes.iter().any(|cause| cause.contains("kubeadmConfigSpec.format")), "{causes:?}");
+    assert!(
+        plan.notes.iter().any(|note| note.contains("repeats the same without an end")),
+        "{:?}",
+        plan.notes
+    );
 }

@@ -25,6 +25,10 @@ pub fn plan(plan: &mut Plan, observed: &Observed) -> bool {
     if end.is_some_and(|end| observed.now >= end) {
         return true;
     }
+    // Of a pool whose machines never became Nodes, nothing is left in a cluster that perhaps nobody will ever reach.
+    if observed.pool.status.as_ref().is_none_or(|status| status.node_refs.is_empty()) {
+        return true;
+    }
     if observed.nodes.is_some() {
         let left = nodes::deletions(observed, &plan.wanted.spec.provider_id_list);
         if left.is_empty() {

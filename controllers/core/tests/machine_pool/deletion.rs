@@ -31,7 +31,7 @@ fn infrastructure_bootstrap_and_left_nodes_go_first() {
         Option<Vec<Arc<Node>>>,
         (&'static str, bool, Option<u64>),
     );
-    let rows: [Row; 9] = [
+    let rows: [Row; 11] = [
         (
             "both are there",
             vec![],
@@ -43,6 +43,8 @@ fn infrastructure_bootstrap_and_left_nodes_go_first() {
         ("one is left", vec![], [gone(), going("Config")], left(), ("", false, None)),
         ("unreadable", vec![], [Reference::Failed("x".to_owned()), gone()], left(), ("", false, None)),
         ("nothing is left", vec![], [gone(), gone()], left(), ("", true, None)),
+        ("never came up", vec![limited(0)], [gone(), gone()], None, ("", true, None)),
+        ("never came up, with objects", vec![limited(0)], [gone(), going("Config")], None, ("", false, None)),
         ("a Node is left", vec![old.clone()], [gone(), gone()], left(), ("Node old", false, Some(20))),
         ("out of reach", vec![old.clone()], [gone(), gone()], None, ("", false, Some(20))),
         (

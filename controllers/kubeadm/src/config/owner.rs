@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Manager, NamespacedName, Objects, object};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::cluster::{Bootstrap, Cluster, Machine, MachinePool, MachineSpec};
+use schemas::cluster::{Cluster, Machine, MachinePool, MachineSpec};
 
 /// The owner of a KubeadmConfig.
 #[derive(Debug, Clone)]
@@ -46,9 +46,13 @@ impl Owner {
         self.spec().version.as_deref()
     }
 
-    /// Returns the reference to the bootstrap data.
-    pub fn bootstrap(&self) -> &Bootstrap {
-        &self.spec().bootstrap
+    /// Returns the Secret with the data from which a Machine has started. A MachinePool has none in this sense: it can get another
+    /// KubeadmConfig, while it still names the Secret of the one before.
+    pub fn data_secret_name(&self) -> Option<&str> {
+        match self {
+            Self::Machine(machine) => machine.spec.bootstrap.data_secret_name.as_deref(),
+            Self::Pool(_) => None,
+        }
     }
 
     /// Returns whether the machine becomes a control plane node.

@@ -38,7 +38,7 @@ pub struct Bootstrap {
 pub enum Step {
     /// Nothing to do until the next event.
     Wait,
-    /// The owner already has bootstrap data: take over the Secret's name.
+    /// The Machine already has bootstrap data: take over the Secret's name.
     Adopt(String),
     /// Extend the bootstrap token, or create it again, and check it later.
     KeepToken,
@@ -125,8 +125,8 @@ impl Situation<'_> {
             let available = conditions::is_true(condition::DATA_SECRET_AVAILABLE, "Available");
             return Plan { conditions: vec![available], ..Plan::of(self.with_data(now)) };
         }
-        if let Some(name) = self.owner.bootstrap().data_secret_name.clone() {
-            return Plan::of(Step::Adopt(name));
+        if let Some(name) = self.owner.data_secret_name() {
+            return Plan::of(Step::Adopt(name.to_owned()));
         }
         match (initialized, self.owner.is_control_plane()) {
             (false, true) => self.init().unwrap_or_else(|plan| plan),

@@ -5,7 +5,7 @@ use engine::conditions::{TRUE, is_false, is_true};
 use engine::in_place;
 use machinery::clock::parse_rfc3339;
 use schemas::HasConditions;
-use schemas::bootstrap::{JoinConfiguration, KubeadmConfigSpec};
+use schemas::bootstrap::{JoinConfiguration, JoinControlPlane, KubeadmConfigSpec};
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::meta::Condition;
@@ -74,12 +74,23 @@ fn infrastructure_matches(observed: &Observed, member: &ControlPlaneMachine) -> 
 /// Returns whether a KubeadmConfig equals that of a new Machine, compared as joining or, if it once
 /// initialised the cluster, as initialising.
 fn config_matches(observed: &Observed, current: &KubeadmConfigSpec) -> bool {
-    let view = |entry: Entry| comparable(&desired::kubeadm_config(&observed.control_plane, entry), entry);
-    if comparable(current, Entry::Join) == view(Entry::Join) {
+    let (present, new) = compared(&observed.control_plane, current);
+    if present == new {
         return true;
     }
-    let initialised = current.join_configuration.as_ref().is_none_or(|join| join.control_plane.is_none());
-    initialised && comparable(current, Entry::Init) == view(Entry::Init)
+    let init = || comparable(&desired::kubeadm_config(&observed.control_plane, Entry::Init), Entry::Init);
+    !has_joined(current) && comparable(current, Entry::Init) == init()
+}
+
+/// Returns whether a KubeadmConfig is that of a Machine that joined the cluster. Cluster API 1.11 could leave one without
+/// `joinConfiguration.controlPlane`: then the arguments of the kubelet, which nearly every cluster has, tell it from that of the Machine
+/// which initialised the cluster.
+fn has_joined(config: &KubeadmConfigSpec) -> bool {
+    config.join_configuration.as_ref().is_some_and(|join| {
+        let registration = join.node_registration.as_ref();
+        join.control_plane.is_some()
+            || registration.is_some_and(|registration| !registration.kubelet_extra_args.is_empty())
+    })
 }
 
 /// Returns the spec without the fields whose difference is no reason to replace the Machine.
@@ -101,15 +112,7 @@ fn comparable(spec: &KubeadmConfigSpec, entry: Entry) -> Value {
     remove(&mut value, &["joinConfiguration", "discovery"]);
     match entry {
         Entry::Init => remove(&mut value, &["joinConfiguration"]),
-        Entry::Join => {
-            remove(&mut value, &["initConfiguration"]);
-            // The fields of `controlPlane` do not matter, only its presence.
-            let control_plane =
-                value.get("joinConfiguration").and_then(|join| join.get("controlPlane")).is_some();
-            if let (true, Some(join)) = (control_plane, value.get_mut("joinConfiguration")) {
-                join["isControlPlane"] = json!(true);
-            }
-        }
+        Entry::Join => remove(&mut value, &["initConfiguration"]),
     }
     prune(&mut value);
     value
@@ -165,24 +168,20 @@ pub(super) fn is_too_old(observed: &Observed, member: &ControlPlaneMachine, now:
 pub(super) fn compared(control_plane: &KubeadmControlPlane, present: &KubeadmConfigSpec) -> (Value, Value) {
     let new = desired::kubeadm_config(control_plane, Entry::Join);
     let mut present = present.clone();
-    let joins = present.join_configuration.as_ref().is_some_and(|join| join.control_plane.is_some());
-    if let (false, Some(wanted)) = (joins, &new.join_configuration) {
-        // What only the first Machine of a cluster has means nothing later on.
+    if !has_joined(&present) {
         let init = present.init_configuration.take().unwrap_or_default();
         present.join_configuration = Some(JoinConfiguration {
+            // Only a Machine that joins can have it, and it means nothing for one that did not.
+            ca_cert_path: new.join_configuration.as_ref().and_then(|join| join.ca_cert_path.clone()),
+            control_plane: Some(JoinControlPlane { local_api_endpoint: init.local_api_endpoint }),
+            discovery: None,
             node_registration: init.node_registration,
             patches: init.patches,
+            skip_phases: init.skip_phases,
             timeouts: init.timeouts,
-            ..wanted.clone()
         });
     }
-    let plain = |spec: &KubeadmConfigSpec| {
-        let mut value = comparable(spec, Entry::Join);
-        remove(&mut value, &["joinConfiguration", "isControlPlane"]);
-        prune(&mut value);
-        value
-    };
-    (plain(&present), plain(&new))
+    (comparable(&present, Entry::Join), comparable(&new, Entry::Join))
 }
 
 /// Returns the `UpToDate` condition of a Machine that is updated in place; `None` if it is not.

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use engine::object;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use schemas::controlplane::KubeadmControlPlane;
 use schemas::defaults::MAX_SURGE;
+use schemas::int_value::int_value;
 
 use super::desired::Entry;
 use super::expiry::api_server_pod;
@@ -72,11 +72,7 @@ fn max_surge(control_plane: &KubeadmControlPlane) -> usize {
         .and_then(|update| update.max_surge.as_ref());
     // Admission lets nothing through but 0 and 1.
     let most = usize::try_from(MAX_SURGE).unwrap_or_default();
-    match surge {
-        Some(IntOrString::Int(0)) => 0,
-        Some(IntOrString::String(text)) if text == "0" => 0,
-        _ => most,
-    }
+    if surge.is_some_and(|surge| int_value(surge) == 0) { 0 } else { most }
 }
 
 /// Returns the steps that prepare the workload cluster for Nodes of the present spec.

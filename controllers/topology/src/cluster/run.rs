@@ -199,10 +199,12 @@ impl TopologyController {
         lifecycle::after_initialization(calls, cluster).await?;
         blocked.extend(lifecycle::after_upgrade(calls, observed, &decision, &hooks).await?);
         progress.wait_for(&blocked);
-        // Hooks that come after a step are pending before the step is taken, but not before it is known that it can be taken: if an extension
+        // Hooks are pending before the step is taken that they come after, but not before it is known that it can be taken: if an extension
         // fails, the control plane keeps its version, and there is nothing that a hook could come after.
-        calls.mark(&name, &lifecycle::names(&decision.versions.control_plane.pending), &[]).await?;
-        apply::apply(&self.handles, observed, &decision, desired, memory).await?;
+        let chosen = &decision.versions.control_plane;
+        calls.mark(&name, &lifecycle::names(&chosen.pending), &[]).await?;
+        let started = async || calls.mark(&name, &lifecycle::names(&chosen.following), &[]).await;
+        apply::apply(&self.handles, observed, &decision, desired, memory, started).await?;
         let is_hook_pending = calls.latest(&name).is_some_and(|cluster| {
             observed.calls_hooks && hooks::is_pending(&cluster, Hook::AfterClusterUpgrade)
         });

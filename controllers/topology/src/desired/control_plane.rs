@@ -131,7 +131,11 @@ fn set_fields(made: &mut Value, inputs: &Inputs<'_>, topology: &ControlPlaneTopo
     }
     let after = topology.rollout.as_ref().and_then(|rollout| rollout.after.as_ref());
     if let Some(after) = after.filter(|after| !after.is_empty()) {
-        object::set(made, &["spec", "rollout", "after"], json!(after))?;
+        let path: &[&str] = match inputs.contract {
+            Contract::V1Beta1 => &["spec", "rolloutAfter"],
+            Contract::V1Beta2 => &["spec", "rollout", "after"],
+        };
+        object::set(made, path, json!(after))?;
     }
     set_list(made, inputs.contract, "readinessGates", &topology.readiness_gates, &class.readiness_gates)?;
     set_list(made, inputs.contract, "taints", &topology.taints, &class.taints)?;

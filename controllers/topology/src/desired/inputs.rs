@@ -14,6 +14,13 @@ pub enum Contract {
     V1Beta2,
 }
 
+impl Contract {
+    /// Returns the contract of this name, such as `v1beta1`.
+    pub fn named(name: &str) -> Self {
+        if name == "v1beta1" { Self::V1Beta1 } else { Self::V1Beta2 }
+    }
+}
+
 /// What the desired objects depend on.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {

@@ -10,6 +10,7 @@ use super::budget::Budget;
 use super::builtins::{self, INLINE};
 use super::items::{self, Item};
 use super::request::{GeneratePatchesRequest, GeneratePatchesResponse, ValidateTopologyRequest, Variable};
+use super::unused::{self, Unused};
 use super::{apply, inline, result};
 use crate::blueprint::Blueprint;
 use crate::desired::{Contract, Desired};
@@ -126,6 +127,15 @@ impl<'a> Patching<'a> {
         })
     }
 
+    /// Returns the parts of inline patches that are for no template of the Cluster. That is as it must be for classes of workers which the
+    /// Cluster has none of.
+    ///
+    /// # Errors
+    /// The selectors of the class make too many steps.
+    pub fn unused(&self) -> Result<Vec<Unused>, PatchError> {
+        unused::of(&self.blueprint.class.spec.patches, &self.items)
+    }
+
     /// Applies inline patches up to the next request for an extension.
     ///
     /// # Errors
@@ -228,6 +238,6 @@ fn is_named(extension: Option<&String>) -> bool {
     extension.is_some_and(|name| !name.is_empty())
 }
 
-fn failed(patch: &ClusterClassPatch, template: &Value, message: String) -> PatchError {
+pub(super) fn failed(patch: &ClusterClassPatch, template: &Value, message: String) -> PatchError {
     PatchError::Patch { patch: patch.name.clone(), template: object::described(template), message }
 }

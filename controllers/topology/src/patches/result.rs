@@ -36,7 +36,7 @@ const PROTECTED: [Path<'_>; 6] = [
 ];
 
 /// Fields of a control plane that stay as they are, in both contracts.
-const PROTECTED_OF_CONTROL_PLANE: [Path<'_>; 16] = [
+const PROTECTED_OF_CONTROL_PLANE: [Path<'_>; 17] = [
     &["spec", "machineTemplate", "metadata"],
     &["spec", "machineTemplate", "readinessGates"],
     &["spec", "machineTemplate", "spec", "readinessGates"],
@@ -53,6 +53,7 @@ const PROTECTED_OF_CONTROL_PLANE: [Path<'_>; 16] = [
     &["spec", "replicas"],
     &["spec", "version"],
     &["spec", "rollout", "after"],
+    &["spec", "rolloutAfter"],
 ];
 
 /// Takes the patched template of an item over into the desired objects.

@@ -35,6 +35,9 @@ pub struct ControlPlaneVersion {
     pub done: Vec<Hook>,
     /// Hooks that become pending. They are recorded before the version is written.
     pub pending: Vec<Hook>,
+    /// Hooks that become pending because the control plane gets another version. They are recorded once it has it: if it is refused, there
+    /// is nothing that they could come after.
+    pub following: Vec<Hook>,
 }
 
 impl ControlPlaneVersion {
@@ -114,6 +117,10 @@ pub fn choose(facts: &Facts, plan: &UpgradePlan, hooks: &Hooks) -> Result<Contro
         is_upgrading: control_plane.is_upgrading && !control_plane.is_provisioning,
         ..ControlPlaneVersion::default()
     };
+    if chosen.is_upgrading && hooks.are_enabled && !hooks.is_pending(Hook::AfterControlPlaneUpgrade) {
+        // The process ended after the version was written, and before that was recorded.
+        chosen.following = following(facts, plan, &control_plane.version);
+    }
     if chosen.is_provisioning || chosen.is_upgrading {
         return Ok(chosen);
     }
@@ -125,6 +132,15 @@ pub fn choose(facts: &Facts, plan: &UpgradePlan, hooks: &Hooks) -> Result<Contro
     let next = next.ok_or_else(|| no_next(&control_plane.version, &facts.wanted))?;
     turn.start(next, plan);
     Ok(chosen)
+}
+
+/// The hooks that follow when the control plane gets this version.
+fn following(facts: &Facts, plan: &UpgradePlan, version: &str) -> Vec<Hook> {
+    let mut hooks = vec![Hook::AfterControlPlaneUpgrade];
+    if facts.has_workers() && plan.workers.first().is_some_and(|first| first == version) {
+        hooks.extend([Hook::BeforeWorkersUpgrade, Hook::AfterWorkersUpgrade]);
+    }
+    hooks
 }
 
 fn no_next(current: &str, wanted: &str) -> String {
@@ -185,10 +201,7 @@ impl Turn<'_> {
             if !self.ask(Hook::BeforeControlPlaneUpgrade, &from, next) {
                 return;
             }
-            self.chosen.pending.push(Hook::AfterControlPlaneUpgrade);
-            if self.facts.has_workers() && plan.workers.first().is_some_and(|first| first == next) {
-                self.chosen.pending.extend([Hook::BeforeWorkersUpgrade, Hook::AfterWorkersUpgrade]);
-            }
+            self.chosen.following = following(self.facts, plan, next);
         }
         next.clone_into(&mut self.chosen.version);
         self.chosen.is_starting = true;

@@ -128,7 +128,9 @@ fn hooks_are_asked_one_after_the_other() {
     let all = [Hook::BeforeClusterUpgrade, Hook::BeforeControlPlaneUpgrade];
     let (version, ask, pending, _) = asked(&hooks(&[], &all));
     assert_eq!((version.as_str(), ask), ("v1.35.0", None));
-    assert_eq!(pending, [Hook::AfterClusterUpgrade, Hook::AfterControlPlaneUpgrade]);
+    assert_eq!(pending, [Hook::AfterClusterUpgrade]);
+    let following = chosen(&facts(), &both(), &hooks(&[], &all)).following;
+    assert_eq!(following, [Hook::AfterControlPlaneUpgrade], "once the control plane has its version");
     // In the middle of the upgrade, the first hook is not asked again.
     let (version, ..) = asked(&hooks(&[Hook::AfterClusterUpgrade], &[Hook::BeforeControlPlaneUpgrade]));
     assert_eq!(version, "v1.35.0");
@@ -183,13 +185,29 @@ fn workers_that_follow_make_their_hooks_pending() {
         plane.version = "v1.35.0".to_owned();
     }
     let answers = hooks(&[Hook::AfterClusterUpgrade], &[Hook::BeforeControlPlaneUpgrade]);
-    let pending = chosen(&facts, &last, &answers).pending;
+    let pending = chosen(&facts, &last, &answers).following;
     assert_eq!(
         pending,
         [Hook::AfterControlPlaneUpgrade, Hook::BeforeWorkersUpgrade, Hook::AfterWorkersUpgrade]
     );
     facts.has_machine_deployments = false;
-    assert_eq!(chosen(&facts, &last, &answers).pending, [Hook::AfterControlPlaneUpgrade]);
+    assert_eq!(chosen(&facts, &last, &answers).following, [Hook::AfterControlPlaneUpgrade]);
+}
+
+#[test]
+fn a_version_that_is_written_has_its_hooks() {
+    let mut facts = facts();
+    if let Some(plane) = &mut facts.control_plane {
+        (plane.version, plane.is_upgrading) = ("v1.35.0".to_owned(), true);
+    }
+    let next = plan(&["v1.36.0"], &["v1.35.0", "v1.36.0"]);
+    // The process ended before they were recorded.
+    let begun = hooks(&[Hook::AfterClusterUpgrade], &[]);
+    let all = [Hook::AfterControlPlaneUpgrade, Hook::BeforeWorkersUpgrade, Hook::AfterWorkersUpgrade];
+    assert_eq!(chosen(&facts, &next, &begun).following, all);
+    let recorded = hooks(&[Hook::AfterClusterUpgrade, Hook::AfterControlPlaneUpgrade], &[]);
+    assert!(chosen(&facts, &next, &recorded).following.is_empty());
+    assert!(chosen(&facts, &next, &Hooks::default()).following.is_empty(), "nobody is asked");
 }
 
 #[test]

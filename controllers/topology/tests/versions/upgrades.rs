@@ -67,6 +67,7 @@ impl Cluster {
                 self.pending.remove(hook);
             }
             self.pending.extend(&chosen.control_plane.pending);
+            self.pending.extend(&chosen.control_plane.following);
             let is_upgraded = chosen.is_upgraded(&hooks);
             if let Some(question) = &chosen.control_plane.ask {
                 answers = hooks.answers;

@@ -90,23 +90,21 @@ fn version_problem(
         return None;
     }
     if release(&new) < release(&old) {
-        return Some(format!("cannot be lower than before: from v{old} to v{new}"));
+        return Some(format!("version cannot be decreased from \"{old}\" to \"{new}\""));
     }
     let external = class.spec.upgrade.as_ref().and_then(|upgrade| upgrade.external.as_ref());
     let plan = external.and_then(|external| external.generate_upgrade_plan_extension.as_ref());
     let is_planned = !class.spec.kubernetes_versions.is_empty() || plan.is_some_and(|plan| !plan.is_empty());
     if !is_planned && (new.major, new.minor) >= (old.major, old.minor.saturating_add(2)) {
-        return Some(format!(
-            "cannot be raised from v{old} to v{new}: a minor version cannot be skipped, unless the ClusterClass has kubernetesVersions"
-        ));
+        return Some(format!("version cannot be increased from \"{old}\" to \"{new}\""));
     }
     let pending = annotation(request.new, PENDING_HOOKS).unwrap_or_default();
     if pending.split(',').any(|hook| hook.trim() == AFTER_UPGRADE) {
-        return Some(format!("cannot be changed while the hook {AFTER_UPGRADE:?} is pending"));
+        return Some(format!("version cannot be changed when the {AFTER_UPGRADE:?} hook is still blocking"));
     }
     let running = match request.facts.running.known() {
         Ok(running) => running,
-        Err(why) => return Some(format!("cannot be changed: what runs is not known: {why}")),
+        Err(why) => return Some(format!("version cannot be changed: what runs is not known: {why}")),
     };
     let problems = [
         control_plane(running.control_plane.as_ref(), &old).err(),
@@ -114,15 +112,23 @@ fn version_problem(
         pools(&running.machine_pools, &old).err(),
     ];
     let problems: Vec<String> = problems.into_iter().flatten().collect();
-    (!problems.is_empty()).then(|| format!("cannot be changed: {}", problems.join("; ")))
+    let problems = match problems.as_slice() {
+        [] => return None,
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    Some(format!("version cannot be changed: {problems}"))
 }
 
 fn control_plane(object: Option<&Value>, version: &Version) -> Result<(), String> {
-    let object = object.ok_or("the control plane does not exist yet")?;
+    let missing = "failed to check if control plane is upgrading: failed to get control plane object: it does not exist yet";
+    let object = object.ok_or(missing)?;
     let text = object["spec"]["version"].as_str().unwrap_or_default();
     let found = tolerant(text).ok_or_else(|| format!("the control plane has no version, but {text:?}"))?;
     if found != *version {
-        return Err(format!("the control plane has the version v{found}, not yet v{version}"));
+        return Err(format!(
+            "Cluster.spec.topology.version {version} was not propagated to control plane yet (control plane version {found})"
+        ));
     }
     let status = &object["status"];
     let of_machines = status["versions"].as_array().into_iter().flatten();
@@ -131,12 +137,12 @@ fn control_plane(object: Option<&Value>, version: &Version) -> Result<(), String
         reported.extend(status["version"].as_str().filter(|text| !text.is_empty()));
     }
     if reported.is_empty() {
-        return Err("the control plane is still being provisioned".to_owned());
+        return Err("control plane is currently provisioning".to_owned());
     }
     for text in reported {
         let at = tolerant(text).ok_or_else(|| format!("the control plane reports the version {text:?}"))?;
         if is_later(&found, &at) {
-            return Err("the control plane is still being upgraded".to_owned());
+            return Err("control plane is still completing a previous upgrade".to_owned());
         }
     }
     Ok(())
@@ -226,6 +232,6 @@ fn still_upgraded(kind: &str, names: &[&str]) -> Result<(), String> {
     if names.is_empty() {
         Ok(())
     } else {
-        Err(format!("{kind} are still being upgraded: {}", names.join(", ")))
+        Err(format!("there are still {kind} completing a previous upgrade: [{}]", names.join(", ")))
     }
 }

@@ -125,15 +125,20 @@ fn root(source: &Source, kind: &Value) -> anyhow::Result<String> {
     let _ = writeln!(text, "pub struct {name} {{");
     text.push_str("/// Name, namespace, labels, owners and the rest that every object has.\n");
     text.push_str("pub metadata: ObjectMeta,\n");
-    let mut parts = vec!["metadata"];
+    let mut parts = vec!["metadata".to_owned()];
     for part in ["spec", "status"] {
         let schema = &kind["schema"][part];
         if schema.is_null() {
             continue;
         }
-        parts.push(part);
         let reference = schema["$ref"].as_str().context("a part must be a reference")?;
-        let target = path(source.named(reference)?);
+        let named = source.named(reference)?;
+        parts.push(if part == "spec" && is_never_empty(named) {
+            "(spec)".to_owned()
+        } else {
+            part.to_owned()
+        });
+        let target = path(named);
         text.push_str(&documentation(describe(source, schema).as_str(), ""));
         let _ = match part {
             "status" => writeln!(text, "pub status: Option<{target}>,"),
@@ -187,6 +192,8 @@ fn structure(source: &Source, named: &Type) -> anyhow::Result<String> {
 enum Field {
     /// A scalar or a struct.
     Plain(String),
+    /// A struct that must have a field where it is written.
+    NeverEmpty(String),
     /// A list.
     List(String),
     /// A list where an empty list has another meaning than an absent one.
@@ -199,8 +206,16 @@ impl Field {
     /// The complete type, and the function that decides whether the field is omitted.
     fn when(self, required: bool) -> (String, Option<&'static str>) {
         match (self, required) {
-            (Self::Plain(name) | Self::List(name) | Self::ListOrNone(name) | Self::Map(name), true) => {
-                (name, None)
+            (
+                Self::Plain(name)
+                | Self::NeverEmpty(name)
+                | Self::List(name)
+                | Self::ListOrNone(name)
+                | Self::Map(name),
+                true,
+            ) => (name, None),
+            (Self::NeverEmpty(name), false) => {
+                (format!("Option<{name}>"), Some("crate::empty::is_none_or_empty"))
             }
             (Self::Plain(name) | Self::ListOrNone(name), false) => {
                 (format!("Option<{name}>"), Some("Option::is_none"))
@@ -217,7 +232,9 @@ impl Field {
 
 fn field_type(source: &Source, schema: &Value) -> anyhow::Result<Field> {
     if let Some(name) = schema["$ref"].as_str() {
-        return Ok(Field::Plain(path(source.named(name)?)));
+        let named = source.named(name)?;
+        let form = if is_never_empty(named) { Field::NeverEmpty } else { Field::Plain };
+        return Ok(form(path(named)));
     }
     if schema["x-kubernetes-int-or-string"] == true {
         return Ok(Field::Plain("IntOrString".to_owned()));
@@ -246,6 +263,11 @@ fn field_type(source: &Source, schema: &Value) -> anyhow::Result<Field> {
         }
         (kind, _) => bail!("no Rust type for type {kind:?}: an object must be a reference"),
     })
+}
+
+/// Returns whether a server refuses an object of the type that has no fields.
+fn is_never_empty(named: &Type) -> bool {
+    named.schema["minProperties"].as_u64().is_some_and(|fields| fields > 0)
 }
 
 /// The path of a type in generated code.

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use cluster_topology::Desired;
-use cluster_topology::desired::Contract;
-use cluster_topology::offline;
+use cluster_topology::offline::{self, OfflineError, Rendered};
 use schemas::cluster::Cluster;
 use serde_json::{Map, Value};
 
-use super::served::Kinds;
+use super::served::{Kinds, WithManifests};
 use crate::manifests::read::read_all;
 
 /// Reads the objects of all files and folders, as a server would store them.
@@ -66,8 +65,15 @@ pub fn set_variable(cluster: &mut Value, assignment: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the objects that a class makes of a Cluster, in the order in which they are applied.
-pub fn render(objects: &[Value], cluster: &Value) -> Result<Vec<Value>, offline::OfflineError> {
+/// Returns the objects that a class makes of a Cluster, in the order in which they are applied, and a line about each part of a patch that
+/// changes none of them.
+pub fn render(
+    kinds: &Kinds,
+    objects: &[Value],
+    cluster: &Value,
+) -> Result<(Vec<Value>, Vec<String>), OfflineError> {
+    let kinds_of_all = WithManifests { kinds, manifests: objects };
+    let Rendered { desired, unused } = offline::render(objects, cluster, &kinds_of_all)?;
     let Desired {
         cluster,
         infrastructure,
@@ -76,7 +82,7 @@ pub fn render(objects: &[Value], cluster: &Value) -> Result<Vec<Value>, offline:
         control_plane_health_check,
         machine_deployments,
         machine_pools,
-    } = offline::render(objects, cluster, Contract::default())?;
+    } = desired;
     let mut rendered = vec![infrastructure];
     rendered.extend(control_plane_machines_template);
     rendered.push(control_plane);
@@ -86,7 +92,8 @@ pub fn render(objects: &[Value], cluster: &Value) -> Result<Vec<Value>, offline:
         rendered.extend([workers.bootstrap_template, workers.infrastructure_template, workers.object]);
         rendered.extend(workers.health_check);
     }
-    Ok(rendered)
+    let rendered = rendered.into_iter().map(|object| kinds.in_stored_version(object)).collect();
+    Ok((rendered, unused.iter().map(ToString::to_string).collect()))
 }
 
 /// Writes objects as YAML documents.

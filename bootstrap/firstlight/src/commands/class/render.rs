@@ -9,7 +9,7 @@ use serde_json::json;
 use super::manifests;
 use super::served::Kinds;
 use crate::output::Output;
-use crate::output::{print, say_document};
+use crate::output::{print, say_document, tell};
 
 /// Options of `class render`.
 #[derive(Debug, Args)]
@@ -36,7 +36,8 @@ pub struct RenderOptions {
 /// # Errors
 /// The manifests cannot be read, or the class cannot make a Cluster of them.
 pub fn run(options: &RenderOptions) -> Result<()> {
-    let objects = manifests::read(&Kinds::read()?, &options.filename)?;
+    let kinds = Kinds::read()?;
+    let objects = manifests::read(&kinds, &options.filename)?;
     let mut cluster = manifests::cluster(&objects, options.cluster.as_deref())?;
     for assignment in &options.variables {
         manifests::set_variable(&mut cluster, assignment)?;
@@ -44,7 +45,8 @@ pub fn run(options: &RenderOptions) -> Result<()> {
     if let Some(version) = &options.kubernetes_version {
         manifests::topology(&mut cluster)?.insert("version".to_owned(), json!(version));
     }
-    let rendered = manifests::render(&objects, &cluster)?;
+    let (rendered, unused) = manifests::render(&kinds, &objects, &cluster)?;
+    unused.iter().for_each(|line| tell(&format!("Warning: {line}")));
     match options.output {
         Some(Output::Json) => {
             print(&json!({ "apiVersion": "v1", "kind": "List", "items": rendered }), Output::Json)

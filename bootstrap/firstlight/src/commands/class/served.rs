@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use cluster_topology::desired::Contract;
+use cluster_topology::offline;
 use machinery::meta::{api_version, group_version, kind, name};
 use machinery::schema::{coerce, default};
 use registry::{Definition, Structure};
+use schemas::contract::implemented_by;
 use serde_json::Value;
 use server::conversion::{ClusterApiConversion, definition};
 
@@ -34,9 +37,10 @@ impl Kinds {
     /// A field is unknown or has a value that the schema does not allow, or the version is not served.
     pub(super) fn stored(&self, document: &Document) -> Result<Value, Refusal> {
         let object = &document.object;
-        let (group, version) = group_version(api_version(object));
-        let is_meant = |known: &&Definition| known.group == group && known.kind == kind(object);
-        let Some(definition) = self.0.iter().find(is_meant) else { return Ok(object.clone()) };
+        let Some(definition) = self.definition(api_version(object), kind(object)) else {
+            return Ok(object.clone());
+        };
+        let (_, version) = group_version(api_version(object));
         let Some(found) = definition.version(version) else {
             let served: Vec<&str> = definition.versions.iter().map(|version| version.name.as_str()).collect();
             let why = format!("the version {version:?} is not served; it can be {}", served.join(" or "));
@@ -50,6 +54,67 @@ impl Kinds {
         }
         check(document, &found.schema, &read)?;
         Ok(definition.converted(read, &definition.storage_version))
+    }
+
+    /// Returns an object that was made from a template in the version that is stored. Kinds of other providers stay as they are.
+    pub(super) fn in_stored_version(&self, object: Value) -> Value {
+        match self.definition(api_version(&object), kind(&object)) {
+            Some(definition) => definition.converted(object, &definition.storage_version),
+            None => object,
+        }
+    }
+
+    fn definition(&self, api_version: &str, kind: &str) -> Option<&Definition> {
+        let (group, _) = group_version(api_version);
+        self.0.iter().find(|known| known.group == group && known.kind == kind)
+    }
+}
+
+/// The kinds that this program serves, and those whose definitions are among the manifests.
+pub(super) struct WithManifests<'a> {
+    pub(super) kinds: &'a Kinds,
+    pub(super) manifests: &'a [Value],
+}
+
+impl WithManifests<'_> {
+    /// Returns a label of the CustomResourceDefinition of a kind among the manifests; `None` if there is no such definition.
+    fn labels(&self, group: &str, kind: &str) -> Option<&Value> {
+        let is_meant = |object: &&Value| {
+            object["kind"] == "CustomResourceDefinition"
+                && object["spec"]["group"] == group
+                && object["spec"]["names"]["kind"] == kind
+        };
+        self.manifests.iter().find(is_meant).map(|definition| &definition["metadata"]["labels"])
+    }
+}
+
+impl offline::Kinds for WithManifests<'_> {
+    fn in_version(&self, object: &Value, wanted: &str) -> Result<Value, String> {
+        let written = api_version(object);
+        if written == wanted {
+            return Ok(object.clone());
+        }
+        let (_, version) = group_version(wanted);
+        match self.kinds.definition(written, kind(object)) {
+            Some(definition) if definition.version(version).is_some() => {
+                Ok(definition.converted(object.clone(), version))
+            }
+            Some(_) => Err(format!("the version {version:?} is not served")),
+            None => Err(format!("it is written in {written}, and only its provider can convert it")),
+        }
+    }
+
+    fn contract(&self, api_version: &str, kind: &str) -> Contract {
+        let (group, version) = group_version(api_version);
+        let named = match (self.kinds.definition(api_version, kind), self.labels(group, kind)) {
+            (Some(definition), _) => {
+                implemented_by(version, |name| definition.labels.get(name).map(String::as_str))
+            }
+            (None, Some(labels)) => implemented_by(version, |name| labels[name].as_str()),
+            // Before the contract v1beta2, versions had the names that Cluster API's own had then.
+            (None, None) => (version == "v1beta1" || version.starts_with("v1alpha")).then_some("v1beta1"),
+        };
+        named.map_or_else(Contract::default, Contract::named)
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::served::{Kinds, Refusal};
 use super::{difference, manifests};
 use crate::manifests::read::read_all;
-use crate::output::say;
+use crate::output::{say, tell};
 
 /// Options of `class test`.
 #[derive(Debug, Args)]
@@ -71,7 +71,11 @@ fn rendered(kinds: &Kinds, class: &[Value], case: &Path) -> Result<Outcome> {
     let cluster = manifests::cluster(&own, None).with_context(|| case.join(CLUSTER).display().to_string())?;
     // A case can bring templates of its own, for example for a class that differs in one.
     let objects: Vec<Value> = own.into_iter().chain(class.iter().cloned()).collect();
-    Ok(manifests::render(&objects, &cluster).map_err(|error| error.to_string()))
+    let outcome = manifests::render(kinds, &objects, &cluster).map_err(|error| error.to_string());
+    Ok(outcome.map(|(rendered, unused)| {
+        unused.iter().for_each(|line| tell(&format!("Warning: {}: {line}", case.display())));
+        rendered
+    }))
 }
 
 /// Returns how the outcome differs from what is expected; `None` if it does not.

@@ -35,6 +35,9 @@ pub enum Verb {
     #[command(subcommand)]
     Alpha(Alpha),
     /// Convert manifests to the newest version of Cluster API
+    ///
+    /// Core kinds and those of kubeadm, of add-ons, of IP addresses and of runtime extensions are converted, also in a List. Other objects stay as they are: the kinds of a
+    /// provider are its own. clusterctl converts core kinds only.
     Convert(convert::ConvertOptions),
     /// Show the configuration
     #[command(subcommand)]

@@ -23,7 +23,8 @@ use writer::{Change, Writer};
 
 pub(super) use handles::Handles;
 
-/// Applies the objects of the topology: infrastructure, control plane, the references of the Cluster to them, and then the workers.
+/// Applies the objects of the topology: infrastructure, control plane, the references of the Cluster to them, and then the workers. `started`
+/// is called when the control plane has the version that was chosen.
 ///
 /// # Errors
 /// The first step that failed. Those before it stay, and the next reconcile goes on from there.
@@ -33,13 +34,17 @@ pub(super) async fn apply(
     decision: &Decision,
     mut desired: Desired,
     memory: &OfCluster,
+    started: impl AsyncFnOnce() -> Result<()>,
 ) -> Result<()> {
     let current = &observed.current;
     let writer = &Writer { handles, cluster: &current.cluster, applied: &memory.applied };
     let shim = shim::prepare(writer, current, &mut desired).await?;
     let infrastructure =
         writer.apply_object(current.infrastructure.as_ref(), &desired.infrastructure).await?;
-    let control_plane = control_plane::apply(writer, observed, decision, &mut desired).await;
+    let mut control_plane = control_plane::apply(writer, observed, decision, &mut desired).await;
+    if control_plane.is_ok() {
+        control_plane = started().await;
+    }
     if control_plane.is_err() && infrastructure != Change::Created {
         return control_plane;
     }

@@ -26,8 +26,7 @@ impl Provided {
     pub async fn contract(&self, template: &Value) -> Result<Contract> {
         let (version, kind) = version_and_kind(template);
         let kind = kind.strip_suffix("Template").unwrap_or(kind);
-        let resolved = self.manager.contracts().resolve_in(version, kind).await?;
-        Ok(if resolved.contract == "v1beta1" { Contract::V1Beta1 } else { Contract::V1Beta2 })
+        Ok(Contract::named(self.manager.contracts().contract_of(version, kind).await?))
     }
 
     /// Reads a template of a provider. Others are refused: this controller would make objects of any kind for whoever may write a class, such as
