@@ -21,6 +21,7 @@ mod facts;
 mod features;
 mod host_annotations;
 mod host_claim;
+mod ignition;
 mod in_cluster_pool;
 mod infrastructure;
 mod ipam;
