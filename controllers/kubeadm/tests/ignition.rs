@@ -118,7 +118,7 @@ fn additional_configuration_is_added_behind() {
     assert_eq!(last, json!({"filesystem": "root", "path": "/a", "mode": 0o755, "contents": contents}));
     let field = "spec.ignition.containerLinuxConfig.additionalConfig";
     for (text, expected) in [
-        (unknown, "bogus is not known"),
+        (unknown, "storage.files[0].color is not known"),
         ("- a", "must be a map"),
         ("etcd: {}", "etcd is not supported: write its units and files instead"),
     ] {
