@@ -113,6 +113,24 @@ fn ignition_that_is_there_already_stays_writable_and_templates_may_have_placehol
     assert_eq!(admitted("etcd: {}").unwrap_err().len(), 1);
 }
 
+#[test]
+fn a_control_plane_that_always_renews_its_certificates_is_named() {
+    let warnings = |days: i64, validity: Value| {
+        let mut new = plane();
+        new["spec"]["rollout"]["before"] = json!({ "certificatesExpiryDays": days });
+        new["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]["certificateValidityPeriodDays"] = validity;
+        admit(CONTROL_PLANE, "KubeadmControlPlane", &mut new, None, false, &Facts::of_empty_server())
+    };
+    assert_eq!(warnings(364, Value::Null).unwrap(), Vec::<String>::new());
+    let warning = warnings(365, Value::Null).unwrap().remove(0);
+    assert!(
+        warning.starts_with("spec.rollout.before.certificatesExpiryDays: certificates live 365 days"),
+        "{warning}"
+    );
+    assert_eq!(warnings(400, json!(500)).unwrap(), Vec::<String>::new());
+    assert_eq!(warnings(400, json!(400)).unwrap_err().len(), 1);
+}
+
 fn plane() -> Value {
     json!({
         "metadata": { "name": "one" },
