@@ -22,6 +22,9 @@ pub const NODE_DELETION_TIMEOUT_SECONDS: i32 = 10;
 /// `spec.checks.nodeStartupTimeoutSeconds` of MachineHealthChecks: how long a Node may take to start.
 pub const NODE_STARTUP_TIMEOUT_SECONDS: i32 = 600;
 
+/// `spec.kubeadmConfigSpec.clusterConfiguration.certificateValidityPeriodDays` of KubeadmControlPlanes, by kubeadm.
+pub const CERTIFICATE_VALIDITY_DAYS: i32 = 365;
+
 /// `spec.strategy` of ClusterResourceSets.
 pub const RESOURCE_SET_STRATEGY: &str = "ApplyOnce";
 /// `spec.clientConfig.service.port` of ExtensionConfigs.

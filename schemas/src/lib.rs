@@ -11,6 +11,7 @@ pub mod admission;
 pub mod bmc_address;
 pub mod bootstrap;
 pub mod cluster;
+pub mod container_linux;
 pub mod contract;
 pub mod controlplane;
 pub mod conversion;

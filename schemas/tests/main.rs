@@ -5,6 +5,7 @@
 mod addresses;
 mod admission;
 mod bmc_address;
+mod container_linux;
 mod contract;
 mod conversion;
 mod coredns;

@@ -110,6 +110,38 @@ async fn what_is_wrong_is_said_and_can_be_mended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_object_holds_up_no_other() {
+    let fixture = fixture().await;
+    let workload = cluster(&fixture, "blue").await;
+    let generated = manifest("made", "1").replace("name: made", "generateName: made-");
+    let list = format!(
+        "{{apiVersion: v1, kind: List, items: [{{{}}}]}}\n",
+        manifest("listed", "1").trim().replace('\n', ", ")
+    );
+    let nameless = "apiVersion: v1\nkind: ConfigMap\n";
+    let made = async || {
+        let all = workload.config_maps().list(&Default::default()).await.unwrap();
+        let names = all.items.into_iter().filter_map(|object| object.metadata.name);
+        names.filter(|name| name.starts_with("made-")).count()
+    };
+    config_map(&fixture, "maps", &[nameless, &generated, &list, &manifest("one", "1")].join("---\n")).await;
+    config_map(&fixture, "empty", "").await;
+    set(&fixture, "ApplyOnce", &["ConfigMap/maps", "ConfigMap/empty"]).await;
+    fixture.until("one has no name", |manager| said(manager).1 == "NotApplied").await;
+    let expected =
+        "ConfigMap maps: key \"k\", document 1 (ConfigMap): metadata.name is missing, or is no name";
+    assert_eq!(said(&fixture.manager).2, expected);
+    assert_eq!((workload.data("one").await, workload.data("listed").await), (v("1"), v("1")));
+    assert_eq!(made().await, 0, "each attempt would create another one");
+
+    let named = [generated.as_str(), &manifest("one", "1")].join("---\n");
+    fixture.patch::<ConfigMap>("maps", json!({"data": {"k": named}})).await;
+    fixture.until("all have names", is_applied).await;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(made().await, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_secret_that_is_refused_is_not_quoted() {
     let fixture = fixture().await;
     let workload = cluster(&fixture, "blue").await;

@@ -52,7 +52,7 @@ impl Field {
     }
 
     /// Returns what is wrong with the field; `None` if it is right, or absent.
-    fn problem(&self, object: &ExternalObject) -> Option<String> {
+    pub fn problem(&self, object: &ExternalObject) -> Option<String> {
         let value = object.get(self.pointer)?;
         let wrong = match self.rule {
             Rule::Boolean => (!value.is_boolean()).then(|| is_not(value, "a boolean")),

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use engine::conditions;
 use engine::controller::requests_of;
-use engine::object::uid;
+use engine::object::{label, uid};
 use engine::{
     Change, Controller, Error, Frame, Left, Manager, Membership, NamespacedName, Objects, Outcome, Planned,
     Request, Result, Upstream, owners,
 };
 use schemas::cluster::{Cluster, Machine, MachinePool};
-use schemas::infrastructure::DevMachinePool;
+use schemas::infrastructure::{DevMachine, DevMachinePool};
 
 use crate::backend::Backend;
 use crate::names::{FINALIZER, UPSTREAM};
-use crate::observe::DevMachinePoolController;
+use crate::observe::{DevMachinePoolController, is_labelled};
 use crate::observed::Observed;
 use crate::plan::{self, Plan};
 
@@ -42,10 +42,12 @@ pub fn start(
         manager: manager.clone(),
     };
     let (by_cluster, pools, all) = (this.objects.clone(), this.pools.clone(), this.objects.clone());
+    let of_label = this.pools.clone();
     Controller::new(manager, name)
         .reconciles(&this.objects)
         .owns(&this.dev_machines, DevMachinePool::GROUP, DevMachinePool::KIND)
         .watches(&this.pools, |change| change.objects().filter_map(infrastructure).collect())
+        .watches(&this.dev_machines, move |change| of_lost_machine(&of_label, change))
         .watches(&this.machines, move |change| of_machine(&pools, change))
         .watches(&this.clusters, move |change: &Change<Cluster>| {
             requests_of(&by_cluster.by_cluster(&change.name()))
@@ -66,6 +68,16 @@ fn infrastructure(pool: &Arc<MachinePool>) -> Option<Request> {
 fn of_machine(pools: &Objects<MachinePool>, change: &Change<Machine>) -> Vec<Request> {
     let owners = engine::controller::owner_requests(change, MachinePool::GROUP, MachinePool::KIND);
     owners.iter().filter_map(|owner| infrastructure(&pools.get(owner)?)).collect()
+}
+
+/// Returns the DevMachinePool of a DevMachine without an owner reference to any, as after a restore from a backup.
+fn of_lost_machine(pools: &Objects<MachinePool>, change: &Change<DevMachine>) -> Vec<Request> {
+    let Some(machine) = &change.new else { return Vec::new() };
+    let cluster = label(machine.as_ref(), engine::names::CLUSTER_NAME);
+    let is_owned = owners::find(machine.as_ref(), DevMachinePool::GROUP, DevMachinePool::KIND).is_some();
+    let (Some(cluster), false) = (cluster, is_owned) else { return Vec::new() };
+    let pools = pools.by_cluster(&NamespacedName::new(change.name().namespace, cluster));
+    pools.iter().filter(|pool| is_labelled(machine, pool)).filter_map(infrastructure).collect()
 }
 
 impl Planned for DevMachinePoolController {

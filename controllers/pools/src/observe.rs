@@ -1,13 +1,14 @@
 //! Reads the objects on which the plan of a DevMachinePool depends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use engine::batch::to_create;
-use engine::object::uid;
+use engine::object::{label, uid};
 use engine::{Left, Manager, NamespacedName, Objects, Upstream, names as engine_names, owners};
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
+use schemas::naming;
 
 use crate::backend::Backend;
 use crate::observed::Observed;
@@ -44,7 +45,7 @@ impl DevMachinePoolController {
     pub(crate) fn read(&self, dev: Arc<DevMachinePool>, cluster: Arc<Cluster>) -> Option<Observed> {
         let pool = self.pool_of(&dev)?;
         let machines = self.machines.by_owner(uid(pool.as_ref()));
-        let found = self.dev_machines.by_owner(uid(dev.as_ref()));
+        let found = self.machines_of(&dev, &pool, &cluster);
         let by_name: BTreeMap<&str, &Arc<Machine>> = machines
             .iter()
             .filter_map(|machine| Some((machine.metadata.name.as_deref()?, machine)))
@@ -61,6 +62,25 @@ impl DevMachinePoolController {
         Some(Observed { orphans, names, ..observed })
     }
 
+    /// Returns the DevMachines that the DevMachinePool owns, and those that it made and whose owner reference is lost, as after a restore from
+    /// a backup: the label says of which MachinePool they are.
+    fn machines_of(
+        &self,
+        dev: &DevMachinePool,
+        pool: &MachinePool,
+        cluster: &Cluster,
+    ) -> Vec<Arc<DevMachine>> {
+        let mut found = self.dev_machines.by_owner(uid(dev));
+        let known: BTreeSet<String> = found.iter().map(|machine| uid(machine.as_ref()).to_owned()).collect();
+        let of_cluster = self.dev_machines.by_cluster(&NamespacedName::of(cluster));
+        found.extend(
+            of_cluster
+                .into_iter()
+                .filter(|machine| !known.contains(uid(machine.as_ref())) && is_lost(machine, dev, pool)),
+        );
+        found
+    }
+
     /// Returns a name for each missing machine, or for the one that is created before another is replaced.
     fn names(&self, observed: &Observed) -> Vec<String> {
         let present = observed.members.iter().filter(|member| !member.goes()).count();
@@ -69,4 +89,16 @@ impl DevMachinePoolController {
         let base = observed.dev.metadata.name.as_deref().unwrap_or_default();
         (0..count).map(|_| engine_names::generate(self.manager.random(), base)).collect()
     }
+}
+
+/// Returns whether a DevMachine that `dev` does not own is of its MachinePool, and of no other DevMachinePool.
+pub(crate) fn is_lost(machine: &DevMachine, dev: &DevMachinePool, pool: &MachinePool) -> bool {
+    let owner = owners::find(machine, DevMachinePool::GROUP, DevMachinePool::KIND);
+    is_labelled(machine, pool) && owner.is_none_or(|owner| Some(&owner.name) == dev.metadata.name.as_ref())
+}
+
+/// Returns whether the label of a DevMachine names a MachinePool.
+pub(crate) fn is_labelled(machine: &DevMachine, pool: &MachinePool) -> bool {
+    let name = naming::label_value(pool.metadata.name.as_deref().unwrap_or_default());
+    label(machine, engine_names::POOL_NAME) == Some(name.as_str())
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use engine::object::is_deleting;
-use engine::{finalizer, initialization, paused};
+use engine::{finalizer, initialization, owners, paused};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::cluster::Machine;
 use schemas::infrastructure::{DevMachine, DevMachinePool};
 
@@ -18,6 +19,8 @@ use crate::status;
 pub struct Plan {
     /// The DevMachinePool as it should be.
     pub wanted: DevMachinePool,
+    /// DevMachines whose owner reference is lost or old, as they were read and as they should be.
+    pub own: Vec<(Arc<DevMachine>, DevMachine)>,
     /// DevMachines to create.
     pub create: Vec<DevMachine>,
     /// Machines to delete, whose controller drains their Nodes and deletes their DevMachines.
@@ -40,6 +43,7 @@ impl Plan {
 pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let mut plan = Plan { wanted: observed.dev.as_ref().clone(), ..Plan::default() };
     paused::set(&mut plan.wanted, Some(&observed.cluster), now);
+    plan.own = observed.members.iter().filter_map(|member| owned(&observed.dev, member)).collect();
     let left = observed.orphans.iter().filter(|machine| !is_deleting(machine.as_ref()));
     plan.delete_machines = left.cloned().collect();
     if is_deleting(observed.dev.as_ref()) {
@@ -56,6 +60,20 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     }
     status::set(&mut plan.wanted, observed, now);
     plan
+}
+
+/// Returns a DevMachine with the owner reference that it lacks; `None` if it has it.
+fn owned(dev: &DevMachinePool, member: &Member) -> Option<(Arc<DevMachine>, DevMachine)> {
+    let owner = owners::reference(dev, &());
+    let is_current = |present: &OwnerReference| {
+        present.uid == owner.uid && present.api_version == owner.api_version && present.kind == owner.kind
+    };
+    if member.dev.metadata.owner_references.iter().flatten().any(is_current) {
+        return None;
+    }
+    let mut wanted = member.dev.as_ref().clone();
+    owners::ensure(&mut wanted, owner);
+    Some((member.dev.clone(), wanted))
 }
 
 /// Returns whether machines can start: the Cluster's infrastructure and the bootstrap data are there.

@@ -127,6 +127,30 @@ fn which_machines_come_and_go() {
 }
 
 #[test]
+fn an_owner_reference_that_is_lost_or_old_is_renewed() {
+    let reference = |version: &str, uid: &str| {
+        json!({"apiVersion": format!("infrastructure.cluster.x-k8s.io/{version}"), "kind": "DevMachinePool",
+               "name": "pool", "uid": uid})
+    };
+    let machine = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Machine", "name": "a", "uid": "m", "controller": true});
+    for (owners, renewed) in [
+        (json!([machine, reference("v1beta2", "u")]), false),
+        (json!([machine]), true),
+        (json!([machine, reference("v1alpha1", "u")]), true),
+        (json!([machine, reference("v1beta2", "before")]), true),
+    ] {
+        let (dev, of) = member("a", &[]);
+        let mut dev = dev.as_ref().clone();
+        dev.metadata.owner_references = Some(serde_json::from_value(owners.clone()).unwrap());
+        let plan = plan(&observed(1, vec![(Arc::new(dev), of)]), now());
+        let wanted = plan.own.iter().map(|(_, wanted)| json!(wanted.metadata.owner_references));
+        let expected = json!([machine, reference("v1beta2", "u")]);
+        assert_eq!(wanted.collect::<Vec<_>>(), if renewed { vec![expected] } else { vec![] }, "{owners}");
+        assert_eq!(steps(&plan), "", "{owners}");
+    }
+}
+
+#[test]
 fn no_plan_that_replaces_leaves_fewer_ready_machines_than_are_wanted() {
     let words: [&[&str]; 6] = [&[], &["starting"], &["sick"], &["old"], &["old", "sick"], &["old", "going"]];
     for number in 0..words.len().pow(4) {

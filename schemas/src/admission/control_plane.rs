@@ -10,6 +10,7 @@ use super::machine::{self, TaintsOf};
 use super::request::Request;
 use crate::bootstrap::{ClusterConfiguration, KubeadmConfigSpec};
 use crate::controlplane::{KubeadmControlPlane, KubeadmControlPlaneRollout, KubeadmControlPlaneTemplate};
+use crate::defaults::CERTIFICATE_VALIDITY_DAYS;
 use crate::int_value::int_value;
 
 /// Default validity of certificate authorities in days.
@@ -110,6 +111,29 @@ fn rollout(
     }
 }
 
+/// Warns if certificates that have kubeadm's default life would always be about to expire.
+fn certificates_expiry(
+    field: &str,
+    spec: &KubeadmConfigSpec,
+    rollout: Option<&KubeadmControlPlaneRollout>,
+    errors: &mut Errors,
+) {
+    let configuration = spec.cluster_configuration.as_ref();
+    let validity = configuration.and_then(|configuration| configuration.certificate_validity_period_days);
+    let before = rollout
+        .and_then(|rollout| rollout.before.as_ref())
+        .and_then(|before| before.certificates_expiry_days);
+    let Some(before) = before.filter(|days| *days >= CERTIFICATE_VALIDITY_DAYS) else { return };
+    if validity.is_none_or(|days| days <= 0) {
+        let rollout = field.rsplit_once('.').map(|(parent, _)| parent).unwrap_or_default();
+        errors.warn(format_args!(
+            "{rollout}.rollout.before.certificatesExpiryDays: certificates live {CERTIFICATE_VALIDITY_DAYS} days, so \
+             {before} days before their expiry a new Machine would be replaced at once: Machines are replaced in the \
+             middle of that life instead; set {field}.clusterConfiguration.certificateValidityPeriodDays"
+        ));
+    }
+}
+
 fn kubeadm_config_spec(
     field: &str,
     spec: &KubeadmConfigSpec,
@@ -118,6 +142,7 @@ fn kubeadm_config_spec(
     errors: &mut Errors,
 ) {
     kubeadm_config::spec(field, spec, request, errors);
+    certificates_expiry(field, spec, rollout, errors);
     if let Some(configuration) = &spec.cluster_configuration {
         let field = format!("{field}.clusterConfiguration");
         cluster_configuration(&field, configuration, rollout, errors);
@@ -157,7 +182,8 @@ fn cluster_configuration(
             "must be a version of CoreDNS, such as v1.12.1",
         );
     }
-    let Some(days) = configuration.certificate_validity_period_days.filter(|days| *days > 0) else { return };
+    let validity = configuration.certificate_validity_period_days.filter(|days| *days > 0);
+    let Some(days) = validity else { return };
     let field = format!("{field}.certificateValidityPeriodDays");
     let authority = configuration.ca_certificate_validity_period_days.filter(|days| *days > 0);
     let authority = authority.unwrap_or(CA_VALIDITY_DAYS);

@@ -86,6 +86,19 @@ pub fn extension_config(object: &mut Value) {
     }
 }
 
+/// A DevCluster without a backend is one of containers, whose failure domains are not for control planes unless they say so.
+pub fn dev_cluster(object: &mut Value, spec: &[&str]) {
+    let backend = |name| [spec, &["backend", name]].concat();
+    if ["docker", "inMemory"].iter().all(|name| at(object, &backend(name)).is_null()) {
+        put(object, &backend("docker"), json!({}));
+    }
+    let domains = object.pointer_mut(&format!("/{}/failureDomains", backend("docker").join("/")));
+    let domains = domains.and_then(Value::as_array_mut).into_iter().flatten();
+    for domain in domains.filter(|domain| domain.is_object() && domain["controlPlane"].is_null()) {
+        domain["controlPlane"] = false.into();
+    }
+}
+
 pub fn metal3_cluster(object: &mut Value) {
     let port = ["spec", "controlPlaneEndpoint", "port"];
     if at(object, &port) == 0 {

@@ -4,16 +4,33 @@
 use serde_json::Value;
 
 use super::common::{Errors, at};
+use super::defaults;
 use super::request::Request;
 use super::{Rules, metal3_cluster, metal3_data, metal3_machine, metal3_remediation, with};
 
 const BACKENDS: [&str; 2] = ["docker", "inMemory"];
+/// The spec of a template's objects.
+const TEMPLATE: [&str; 3] = ["spec", "template", "spec"];
 
 pub fn rules(kind: &str) -> Option<Rules> {
     let rules: Rules = match kind {
-        "DevCluster" | "DevMachine" => |request, errors| backend(&["spec"], request.new, errors),
-        "DevClusterTemplate" | "DevMachineTemplate" => |request, errors| {
-            backend(&["spec", "template", "spec"], request.new, errors);
+        "DevCluster" => |request, errors| {
+            backend(&["spec"], request.new, errors);
+            failure_domains(&["spec"], request.new, errors);
+        },
+        "DevMachine" => |request, errors| backend(&["spec"], request.new, errors),
+        "DevClusterTemplate" => |request, errors| {
+            backend(&TEMPLATE, request.new, errors);
+            failure_domains(&TEMPLATE, request.new, errors);
+            // A template that was stored without a default has not changed.
+            let old = request.old.cloned().map(|mut old| {
+                defaults::dev_cluster(&mut old, &TEMPLATE);
+                old
+            });
+            template_is_immutable(Request { old: old.as_ref(), ..request }, errors);
+        },
+        "DevMachineTemplate" => |request, errors| {
+            backend(&TEMPLATE, request.new, errors);
             template_is_immutable(request, errors);
         },
         "Metal3Cluster" => |request, errors| with(request, errors, metal3_cluster::metal3_cluster),
@@ -49,15 +66,24 @@ fn backend(path: &[&str], object: &Value, errors: &mut Errors) {
     }
 }
 
+/// Checks that failure domains are sorted by name.
+fn failure_domains(path: &[&str], object: &Value, errors: &mut Errors) {
+    let domains = &at(object, path)["backend"]["docker"]["failureDomains"];
+    let names = domains.as_array().into_iter().flatten().filter_map(|domain| domain["name"].as_str());
+    if !names.is_sorted() {
+        let field = format!("{}.backend.docker.failureDomains", path.join("."));
+        errors.invalid(field, domains.clone(), "failure domains must be sorted by name");
+    }
+}
+
 /// Refuses changes of a template's spec. Machines are compared by the name of their template, so a changed
 /// template would not be noticed.
 fn template_is_immutable(request: Request<'_>, errors: &mut Errors) {
-    const PATH: [&str; 3] = ["spec", "template", "spec"];
     let Some(old) = request.old else { return };
-    if !request.skips_immutability() && at(old, &PATH) != at(request.new, &PATH) {
+    if !request.skips_immutability() && at(old, &TEMPLATE) != at(request.new, &TEMPLATE) {
         errors.invalid(
-            PATH.join("."),
-            at(request.new, &PATH).clone(),
+            TEMPLATE.join("."),
+            at(request.new, &TEMPLATE).clone(),
             "field is immutable: make a new template and refer to it instead",
         );
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::common::Errors;
-use super::features;
+use super::ignition;
 use super::request::Request;
 use crate::bootstrap::{
     DiskSetup, File, JoinConfiguration, KubeadmConfig, KubeadmConfigSpec, KubeadmConfigTemplate, User,
@@ -29,7 +29,7 @@ pub fn spec(field: &str, spec: &KubeadmConfigSpec, request: Request<'_>, errors:
     if let Some(join) = &spec.join_configuration {
         discovery(&format!("{field}.joinConfiguration.discovery"), join, errors);
     }
-    ignition(field, spec, request, errors);
+    ignition::ignition(field, spec, request, errors);
 }
 
 fn files(field: &str, files: &[File], errors: &mut Errors) {
@@ -97,67 +97,5 @@ fn discovery(field: &str, join: &JoinConfiguration, errors: &mut Errors) {
         (None, None) => errors.required(field, "one of authProvider and exec must be set"),
         (Some(_), Some(_)) => errors.forbidden(field, "only one of authProvider and exec can be set"),
         _ => {}
-    }
-}
-
-fn ignition(field: &str, spec: &KubeadmConfigSpec, request: Request<'_>, errors: &mut Errors) {
-    let off = || features::off("KubeadmBootstrapFormatIgnition");
-    let format_is_ignition = spec.format.as_deref() == Some("ignition");
-    if !request.features.kubeadm_bootstrap_format_ignition {
-        if format_is_ignition {
-            errors.forbidden(format_args!("{field}.format"), off());
-        }
-        if spec.ignition.is_some() {
-            errors.forbidden(format_args!("{field}.ignition"), off());
-        }
-        return;
-    }
-    if !format_is_ignition {
-        if spec.ignition.is_some() {
-            errors.invalid(
-                format_args!("{field}.format"),
-                spec.format.as_deref().unwrap_or_default(),
-                "must be ignition when ignition is set",
-            );
-        }
-        return;
-    }
-    without_ignition(field, spec, errors);
-}
-
-/// Refuses settings that Ignition cannot express.
-fn without_ignition(field: &str, spec: &KubeadmConfigSpec, errors: &mut Errors) {
-    const NOT_SUPPORTED: &str = "can't be set when format is ignition";
-    for (index, user) in spec.users.iter().enumerate() {
-        if user.inactive == Some(true) {
-            errors.forbidden(format_args!("{field}.users[{index}].inactive"), NOT_SUPPORTED);
-        }
-    }
-    for (index, file) in spec.files.iter().enumerate() {
-        if file.encoding.as_deref().is_some_and(|encoding| encoding.contains("gzip")) {
-            errors.forbidden(format_args!("{field}.files[{index}].encoding"), NOT_SUPPORTED);
-        }
-    }
-    if !spec.boot_commands.is_empty() {
-        errors.forbidden(format_args!("{field}.bootCommands"), NOT_SUPPORTED);
-    }
-    let Some(disks) = &spec.disk_setup else { return };
-    for (index, partition) in disks.partitions.iter().enumerate() {
-        if partition.table_type.as_deref().is_some_and(|kind| kind != "gpt") {
-            errors.invalid(
-                format_args!("{field}.diskSetup.partitions[{index}].tableType"),
-                partition.table_type.as_deref().unwrap_or_default(),
-                "only gpt is possible when format is ignition",
-            );
-        }
-    }
-    for (index, filesystem) in disks.filesystems.iter().enumerate() {
-        let field = format!("{field}.diskSetup.filesystems[{index}]");
-        if filesystem.replace_fs.is_some() {
-            errors.forbidden(format_args!("{field}.replaceFS"), NOT_SUPPORTED);
-        }
-        if filesystem.partition.is_some() {
-            errors.forbidden(format_args!("{field}.partition"), NOT_SUPPORTED);
-        }
     }
 }

@@ -21,6 +21,7 @@ mod facts;
 mod features;
 mod host_annotations;
 mod host_claim;
+mod ignition;
 mod in_cluster_pool;
 mod infrastructure;
 mod ipam;
@@ -185,6 +186,12 @@ fn defaults(group: &str, kind: &str) -> Option<Defaults> {
             |new, _, _| defaults::kubeadm_control_plane(new)
         }
         ("addons.cluster.x-k8s.io", "ClusterResourceSet") => |new, _, _| defaults::cluster_resource_set(new),
+        ("infrastructure.cluster.x-k8s.io", "DevCluster") => {
+            |new, _, _| defaults::dev_cluster(new, &["spec"])
+        }
+        ("infrastructure.cluster.x-k8s.io", "DevClusterTemplate") => {
+            |new, _, _| defaults::dev_cluster(new, &["spec", "template", "spec"])
+        }
         ("infrastructure.cluster.x-k8s.io", "Metal3Cluster") => |new, _, _| defaults::metal3_cluster(new),
         ("infrastructure.cluster.x-k8s.io", "Metal3RemediationTemplate") => {
             |new, _, _| defaults::metal3_remediation_template(new)

@@ -1,6 +1,6 @@
 //! Tests of KubeadmConfig and KubeadmControlPlane.
 
-use schemas::admission::{Features, admit_scale};
+use schemas::admission::{Facts, Features, admit, admit_scale};
 use serde_json::{Value, json};
 
 use super::{created_with, creations, updates, with_features};
@@ -66,9 +66,69 @@ fn kubeadm_config() {
                 json!({ "spec": { "bootCommands": ["x"] } }),
                 &["spec.bootCommands: Forbidden"],
             ),
-            ("gzip", file(json!({ "encoding": "gzip+base64" })), &["spec.files[0].encoding: Forbidden"]),
+            (
+                "gzip",
+                file(json!({ "encoding": "gzip+base64", "permissions": "0600" })),
+                &["spec.files[0].encoding: Forbidden"],
+            ),
+            ("no permissions", file(json!({})), &["spec.files[0].permissions: Required"]),
+            ("no mode", file(json!({ "permissions": "rw" })), &["spec.files[0].permissions: Invalid"]),
+            (
+                "no base64",
+                file(json!({ "permissions": "0600", "encoding": "base64", "content": "?" })),
+                &["spec.files[0].content: Invalid"],
+            ),
+            ("mount", json!({ "spec": { "mounts": [["a", "/a"]] } }), &["spec.mounts[0][0]: Invalid"]),
+            ("half a mount", json!({ "spec": { "mounts": [["a"]] } }), &["spec.mounts[0]: Invalid"]),
+            ("additional", additional("storage: {files: [{path: /f}]}"), &[]),
+            ("additional in vain", additional("etcd: {}"), &[ADDITIONAL]),
+            ("no map", additional("replace me"), &[ADDITIONAL]),
         ],
     );
+}
+
+const ADDITIONAL: &str = "spec.ignition.containerLinuxConfig.additionalConfig: Invalid";
+
+fn additional(text: &str) -> Value {
+    json!({ "spec": { "ignition": { "containerLinuxConfig": { "additionalConfig": text } } } })
+}
+
+#[test]
+fn ignition_that_is_there_already_stays_writable_and_templates_may_have_placeholders() {
+    let group = "bootstrap.cluster.x-k8s.io";
+    let mut config = json!({ "spec": { "format": "ignition" } });
+    super::merge(&mut config, &additional("etcd: {}"));
+    let named = json!({ "metadata": { "labels": { "a": "b" } } });
+    let other = json!({ "spec": { "verbosity": 1 } });
+    updates(group, "KubeadmConfig", &config, &[("labels", named, &[]), ("spec", other, &[ADDITIONAL])]);
+
+    let admitted = |text: &str| {
+        let mut spec = json!({ "spec": { "format": "ignition" } });
+        super::merge(&mut spec, &additional(text));
+        let mut template = json!({ "spec": { "template": spec } });
+        admit(group, "KubeadmConfigTemplate", &mut template, None, false, &Facts::of_empty_server())
+    };
+    let field = "spec.template.spec.ignition.containerLinuxConfig.additionalConfig";
+    assert_eq!(admitted("replace me").unwrap(), [format!("{field}: must be a map")]);
+    assert_eq!(admitted("etcd: {}").unwrap_err().len(), 1);
+}
+
+#[test]
+fn a_control_plane_that_always_renews_its_certificates_is_named() {
+    let warnings = |days: i64, validity: Value| {
+        let mut new = plane();
+        new["spec"]["rollout"]["before"] = json!({ "certificatesExpiryDays": days });
+        new["spec"]["kubeadmConfigSpec"]["clusterConfiguration"]["certificateValidityPeriodDays"] = validity;
+        admit(CONTROL_PLANE, "KubeadmControlPlane", &mut new, None, false, &Facts::of_empty_server())
+    };
+    assert_eq!(warnings(364, Value::Null).unwrap(), Vec::<String>::new());
+    let warning = warnings(365, Value::Null).unwrap().remove(0);
+    assert!(
+        warning.starts_with("spec.rollout.before.certificatesExpiryDays: certificates live 365 days"),
+        "{warning}"
+    );
+    assert_eq!(warnings(400, json!(500)).unwrap(), Vec::<String>::new());
+    assert_eq!(warnings(400, json!(400)).unwrap_err().len(), 1);
 }
 
 fn plane() -> Value {

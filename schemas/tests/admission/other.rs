@@ -3,7 +3,7 @@
 use schemas::admission::{Facts, admit};
 use serde_json::{Value, json};
 
-use super::{creations, merge, updates, with_features};
+use super::{creations, merge, summary, updates, with_features};
 
 const INFRASTRUCTURE: &str = "infrastructure.cluster.x-k8s.io";
 
@@ -125,11 +125,42 @@ fn dev_kinds() {
             &[
                 ("in memory", backend(json!({ "inMemory": {} })), &[]),
                 ("docker", backend(json!({ "docker": {} })), &[]),
-                ("none", backend(json!({})), &["spec.backend: Required"]),
+                (
+                    "none",
+                    backend(json!({})),
+                    if kind == "DevCluster" { &[] } else { &["spec.backend: Required"] },
+                ),
                 ("both", backend(json!({ "docker": {}, "inMemory": {} })), &["spec.backend: Forbidden"]),
             ],
         );
     }
+}
+
+#[test]
+fn a_dev_cluster_is_one_of_containers_unless_it_says_otherwise() {
+    let admitted = |kind: &str, spec: Value| {
+        let mut object = spec;
+        let found = admit(INFRASTRUCTURE, kind, &mut object, None, false, &Facts::of_empty_server());
+        (object, summary(found))
+    };
+    let docker = json!({ "backend": { "docker": {} } });
+    assert_eq!(admitted("DevCluster", json!({})), (json!({ "spec": docker }), vec![]));
+    let template = json!({ "spec": { "template": {} } });
+    assert_eq!(
+        admitted("DevClusterTemplate", template),
+        (json!({ "spec": { "template": { "spec": docker } } }), vec![])
+    );
+    let in_memory = json!({ "spec": { "backend": { "inMemory": {} } } });
+    assert_eq!(admitted("DevCluster", in_memory.clone()), (in_memory, vec![]));
+    let domains = |names: [&str; 2]| {
+        let domains: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        json!({ "spec": { "backend": { "docker": { "failureDomains": domains } } } })
+    };
+    let (object, errors) = admitted("DevCluster", domains(["a", "b"]));
+    let first = &object["spec"]["backend"]["docker"]["failureDomains"][0];
+    assert_eq!((first, errors), (&json!({ "name": "a", "controlPlane": false }), vec![]));
+    let (_, errors) = admitted("DevCluster", domains(["b", "a"]));
+    assert_eq!(errors, ["spec.backend.docker.failureDomains: Invalid"]);
 }
 
 #[test]

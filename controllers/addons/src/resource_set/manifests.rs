@@ -10,9 +10,6 @@ use super::order;
 use super::source::Source;
 use crate::limits::{MAX_RESOURCE_BYTES, MAX_RESOURCE_COST, MAX_RESOURCE_OBJECTS, VALUE_COST};
 
-/// A shorter value is refused, as upstream does: no manifest is that short.
-const SHORTEST: usize = 32;
-
 /// A manifest with its place.
 #[derive(Clone)]
 pub struct Manifest {
@@ -20,6 +17,16 @@ pub struct Manifest {
     pub place: Place,
     /// The object.
     pub object: Value,
+    /// Why no request can be made for the object. That does not hold up the others.
+    pub fault: Option<&'static str>,
+}
+
+impl Manifest {
+    /// Returns whether the API server chooses the name, so that each attempt creates another object.
+    pub fn is_generated(&self) -> bool {
+        let metadata = &self.object["metadata"];
+        text(metadata, "name").is_empty() && !text(metadata, "generateName").is_empty()
+    }
 }
 
 /// The place of a manifest, which messages name instead of its content.
@@ -29,11 +36,14 @@ pub struct Place {
     pub key: String,
     /// The number of the document in the value, or of the item in its list, from 1.
     pub document: usize,
+    /// The number of the item if the document is a List, from 1.
+    pub item: Option<usize>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key {:?}, document {}", self.key, self.document)
+        write!(f, "key {:?}, document {}", self.key, self.document)?;
+        self.item.map_or(Ok(()), |item| write!(f, ", item {item}"))
     }
 }
 
@@ -97,15 +107,9 @@ struct Reader {
 
 impl Reader {
     fn value(&mut self, key: &str, value: &[u8]) -> Result<(), Fault> {
-        if value.len() < SHORTEST {
-            return Err(Fault::new(format!(
-                "key {key:?}: it has {} bytes, and no manifest has less than {SHORTEST}",
-                value.len()
-            )));
-        }
         let text = std::str::from_utf8(value)
             .map_err(|_| Fault::new(format!("key {key:?}: it is no UTF-8 text")))?;
-        let place = |document: usize| Place { key: key.to_owned(), document };
+        let place = |document: usize| Place { key: key.to_owned(), document, item: None };
         if text.trim_start().starts_with('[') {
             // Only a list in JSON is one; YAML lists in brackets are nearly always JSON, too.
             let decoded = decode::json(value).map_err(|error| self.unreadable(&place(1), &error))?;
@@ -134,8 +138,19 @@ impl Reader {
         Fault::at(place, &format!("it is neither YAML nor JSON: {error}"))
     }
 
-    fn add(&mut self, place: Place, object: Value) -> Result<(), Fault> {
-        check(&object).map_err(|reason| Fault::at(&place, reason))?;
+    /// Adds an object, or the items of a List.
+    fn add(&mut self, place: Place, mut object: Value) -> Result<(), Fault> {
+        if !object.is_object() {
+            return Err(Fault::at(&place, "it is no object: a manifest has apiVersion, kind and metadata"));
+        }
+        if text(&object, "kind").ends_with("List")
+            && let Value::Array(items) = object["items"].take()
+        {
+            for (index, item) in items.into_iter().enumerate() {
+                self.add(Place { item: Some(index + 1), ..place.clone() }, item)?;
+            }
+            return Ok(());
+        }
         if self.manifests.len() >= MAX_RESOURCE_OBJECTS {
             let reason = format!("it has more than {MAX_RESOURCE_OBJECTS} objects: split it");
             return Err(Fault::limit("max_resource_objects", reason));
@@ -147,7 +162,8 @@ impl Reader {
             );
             return Err(Fault::limit("max_resource_cost", reason));
         }
-        self.manifests.push(Manifest { place, object });
+        let fault = check(&object).err();
+        self.manifests.push(Manifest { place, object, fault });
         Ok(())
     }
 }
@@ -159,9 +175,6 @@ pub fn text<'a>(object: &'a Value, field: &str) -> &'a str {
 
 /// Checks what a request for the object needs. These texts become parts of its path.
 fn check(object: &Value) -> Result<(), &'static str> {
-    if !object.is_object() {
-        return Err("it is no object: a manifest has apiVersion, kind and metadata");
-    }
     let is_version = |text: &str| {
         let is_part = |part: &str| {
             part.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -181,7 +194,11 @@ fn check(object: &Value) -> Result<(), &'static str> {
             && text.chars().all(|c| c.is_ascii_graphic() && !"/%?#\\".contains(c))
     };
     let metadata = &object["metadata"];
-    if !is_name(text(metadata, "name")) {
+    let name = match text(metadata, "name") {
+        "" => text(metadata, "generateName"),
+        name => name,
+    };
+    if !is_name(name) {
         return Err("metadata.name is missing, or is no name");
     }
     match &metadata["namespace"] {

@@ -69,7 +69,11 @@ fn yaml_json_and_lists_of_json() {
         (format!(" \n[{node}, {pod}]"), vec!["k/2 Pod x", "k/1 Node x"]),
         (format!("# a comment\n---\n\n---\n{pod}\n---\n# end"), vec!["k/1 Pod x"]),
         (format!("null # {}\n", "-".repeat(40)), vec![]),
-        ("[                                ]".to_owned(), vec![]),
+        ("[]".to_owned(), vec![]),
+        (String::new(), vec![]),
+        ("# empty".to_owned(), vec![]),
+        (format!("kind: List\napiVersion: v1\nitems: [{node}, {pod}]"), vec!["k/1 Pod x", "k/1 Node x"]),
+        ("{apiVersion: v1, kind: PodList, items: []}".to_owned(), vec![]),
     ] {
         assert_eq!(found(&config_map(&[("k", &value)])), expected, "{value}");
     }
@@ -79,11 +83,7 @@ fn yaml_json_and_lists_of_json() {
 fn what_cannot_be_applied_is_told_by_its_place() {
     let good = manifest("Pod", "p");
     for (value, expected) in [
-        ("not: [a manifest", "key \"k\": it has 16 bytes, and no manifest has less than 32"),
-        (
-            "not: [a manifest, although it is long enough",
-            "key \"k\", document 1: it is neither YAML nor JSON: ",
-        ),
+        ("not: [a manifest", "key \"k\", document 1: it is neither YAML nor JSON: "),
         (
             "[{\"apiVersion\": \"v1\", \"kind\": \"Pod\"",
             "key \"k\", document 1: it is neither YAML nor JSON: ",
@@ -91,23 +91,38 @@ fn what_cannot_be_applied_is_told_by_its_place() {
         (&format!("{good}---\na: [1\n"), "key \"k\", document 2: it is neither YAML nor JSON: "),
         (&format!("{good}---\n- a\n"), "key \"k\", document 2: it is no object"),
         (&format!("[[{}]]", "1,".repeat(20).trim_end_matches(',')), "key \"k\", document 1: it is no object"),
-        (
-            &good.replace("v1", "../v1"),
-            "key \"k\", document 1: apiVersion is missing, or is not GROUP/VERSION",
-        ),
-        (&good.replace("v1", "a/b/v1"), "key \"k\", document 1: apiVersion is missing"),
-        (&good.replace("Pod", ""), "key \"k\", document 1: kind is missing"),
-        (&good.replace("name: p,", ""), "key \"k\", document 1: metadata.name is missing"),
-        (
-            &good.replace("name: p,", "name: p/../q,"),
-            "key \"k\", document 1: metadata.name is missing, or is no name",
-        ),
-        (&good.replace("default", "[]"), "key \"k\", document 1: metadata.namespace is no name"),
     ] {
         let told = fault(&config_map(&[("k", value)]));
         assert!(told.starts_with(expected), "{value}: {told}");
     }
     assert!(fault(&config_map(&[])).starts_with("it has no data to apply"));
+}
+
+#[test]
+fn an_object_that_cannot_be_requested_holds_up_no_other() {
+    let good = manifest("Pod", "p");
+    let faults = |value: &str| {
+        let manifests = read(&config_map(&[("k", &[value, &good].join("---\n"))])).unwrap();
+        let told = |manifest: &Manifest| manifest.fault.map(|fault| format!("{}: {fault}", manifest.place));
+        manifests.iter().map(told).collect::<Vec<_>>()
+    };
+    let item = format!("apiVersion: v1\nkind: List\nitems:\n- {{}}\n- {{kind: A, apiVersion: v1}}\n");
+    for (value, expected) in [
+        (good.replace("v1", "../v1"), "document 1: apiVersion is missing, or is not GROUP/VERSION"),
+        (good.replace("v1", "a/b/v1"), "document 1: apiVersion is missing, or is not GROUP/VERSION"),
+        (good.replace("Pod", ""), "document 1: kind is missing"),
+        (good.replace("name: p,", ""), "document 1: metadata.name is missing, or is no name"),
+        (good.replace("name: p,", "name: p/../q,"), "document 1: metadata.name is missing, or is no name"),
+        (good.replace("name: p,", "generateName: /,"), "document 1: metadata.name is missing, or is no name"),
+        (good.replace("default", "[]"), "document 1: metadata.namespace is no name"),
+        (item, "document 1, item 2: metadata.name is missing, or is no name"),
+    ] {
+        let faults = faults(&value);
+        assert!(faults.contains(&Some(format!("key \"k\", {expected}"))), "{value}: {faults:?}");
+        assert!(faults.contains(&None), "{value}: {faults:?}");
+    }
+    let generated = good.replace("name: p,", "generateName: p-,");
+    assert_eq!(faults(&generated), [None, None]);
 }
 
 #[test]
@@ -117,7 +132,7 @@ fn a_secret_is_not_quoted() {
         b"[{\"password\": \"hunter2\", \"more\": hunter2}]",
         b"hunter2: &hunter2 [*hunter3]\nmore: and more of it",
         b"hunter2 hunter2 hunter2 hunter2 \xff\xff",
-        b"apiVersion: hunter2/hunter2/hunter2\nkind: hunter2",
+        b"hunter2",
     ] {
         let told = fault(&secret(&[("k", value)]));
         assert!(told.starts_with("key \"k\"") && !told.contains("hunter"), "{told}");

@@ -16,7 +16,7 @@ use schemas::meta::{Condition, ContractVersionedObjectReference};
 
 use super::deletion::Stage;
 use super::observed::Observed;
-use super::progress::other_endpoint;
+use super::progress::endpoint_problem;
 use super::sums;
 use crate::change::Reference;
 use crate::contract::{self, Field};
@@ -57,7 +57,7 @@ struct Provider<'a> {
     /// The fields of the contract.
     fields: &'static [Field],
     /// The endpoint of the Cluster never changes, although the object may report another one.
-    other_endpoint: Option<String>,
+    endpoint_problem: Option<String>,
 }
 
 impl Provider<'_> {
@@ -96,7 +96,7 @@ impl Provider<'_> {
             condition.reason = good.to_owned();
         }
         contract::add_lines(&mut condition.message, &contract::problems(object, self.fields));
-        contract::add_lines(&mut condition.message, self.other_endpoint.as_slice());
+        contract::add_lines(&mut condition.message, self.endpoint_problem.as_slice());
         condition
     }
 }
@@ -118,7 +118,7 @@ fn infrastructure_ready(cluster: &Cluster, observed: &Observed) -> Condition {
         fallback: ("status.initialization.provisioned", provisioned),
         reasons: ("Ready", "NotReady"),
         fields: contract::CLUSTER,
-        other_endpoint: found.and_then(|object| other_endpoint(cluster, object)),
+        endpoint_problem: found.and_then(|object| endpoint_problem(cluster, object, provisioned)),
     }
     .condition(cluster.spec.topology.is_some())
 }
@@ -135,7 +135,7 @@ fn control_plane_available(cluster: &Cluster, observed: &Observed) -> Condition 
         fallback: ("status.initialization.controlPlaneInitialized", initialized),
         reasons: ("Available", "NotAvailable"),
         fields: contract::CONTROL_PLANE,
-        other_endpoint: found.and_then(|object| other_endpoint(cluster, object)),
+        endpoint_problem: found.and_then(|object| endpoint_problem(cluster, object, initialized)),
     }
     .condition(cluster.spec.topology.is_some())
 }

@@ -104,6 +104,35 @@ fn fields_of_an_infrastructure_cluster() {
 }
 
 #[test]
+fn half_of_an_endpoint_is_named_once_the_infrastructure_is_complete() {
+    let fresh = with(clusters::cluster(), json!({"/spec/controlPlaneEndpoint": null}));
+    for (endpoint, expected) in [
+        (
+            json!({"host": "h"}),
+            "spec.controlPlaneEndpoint has a host and no port: the Cluster waits for both",
+        ),
+        (
+            json!({"port": 6443}),
+            "spec.controlPlaneEndpoint has a port and no host: the Cluster waits for both",
+        ),
+        (json!({}), ""),
+    ] {
+        for provisioned in [true, false] {
+            let changes = json!({"/spec/controlPlaneEndpoint": endpoint, "/status/initialization/provisioned": provisioned});
+            let cluster = with(
+                fresh.clone(),
+                json!({"/status/initialization": {"infrastructureProvisioned": provisioned}}),
+            );
+            let infrastructure = clusters::object("Infra", changes);
+            let cluster = planned(ClusterObserved { infrastructure, ..clusters::observed(&cluster) });
+            let said = said(&cluster, "InfrastructureReady");
+            assert_eq!(said.contains("the Cluster waits"), provisioned && !expected.is_empty(), "{said}");
+            assert!(!provisioned || said.contains(expected), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_new_cluster_takes_nothing_that_is_wrong() {
     let fresh = with(clusters::cluster(), json!({"/status": {}, "/spec/controlPlaneEndpoint": null}));
     for endpoint in [

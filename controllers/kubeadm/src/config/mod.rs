@@ -3,6 +3,7 @@
 mod apply;
 pub mod cluster_info;
 mod controller;
+mod data_secret;
 mod inputs;
 mod lock;
 mod observe;

@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use schemas::bootstrap::{KubeadmConfig, KubeadmConfigSpec};
 
 use super::controller::ConfigController;
+use super::data_secret;
 use super::observed::{Authorities, Lock, Observed, Token};
 use super::plan;
 use crate::certificates::{self, Certificates, Purpose};
@@ -21,7 +22,11 @@ pub(super) async fn observe(this: &ConfigController, config: &Arc<KubeadmConfig>
     let cluster = owner.as_ref().and_then(|owner| this.owners.cluster(owner));
     let mut observed = Observed {
         config: config.clone(),
-        data_secret: this.secrets.objects.get(&NamespacedName::of(config.as_ref())),
+        data_secret: this
+            .secrets
+            .objects
+            .get(&NamespacedName::of(config.as_ref()))
+            .filter(|secret| data_secret::is_ours(secret)),
         lock: Lock::Free,
         authorities: Authorities::default(),
         missing_values: missing_values(&this.secrets.objects, config),

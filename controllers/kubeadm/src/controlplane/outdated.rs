@@ -8,6 +8,7 @@ use schemas::HasConditions;
 use schemas::bootstrap::{JoinConfiguration, JoinControlPlane, KubeadmConfigSpec};
 use schemas::cluster::Machine;
 use schemas::controlplane::KubeadmControlPlane;
+use schemas::defaults::CERTIFICATE_VALIDITY_DAYS;
 use schemas::meta::Condition;
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ pub fn reasons(observed: &Observed, member: &ControlPlaneMachine, now: DateTime<
     let before = rollout.and_then(|rollout| rollout.before.as_ref());
     if before
         .and_then(|before| before.certificates_expiry_days)
-        .is_some_and(|days| expires(member, days, now))
+        .is_some_and(|days| expires(observed, member, days, now))
     {
         reasons.push("Certificates will expire soon, spec.rollout.before expired".to_owned());
     }
@@ -50,8 +51,18 @@ fn passed(member: &ControlPlaneMachine, after: &str, now: DateTime<Utc>) -> bool
     after <= now && created.is_some_and(|created| created < after)
 }
 
-fn expires(member: &ControlPlaneMachine, days: i32, now: DateTime<Utc>) -> bool {
-    certificates_expiry(member).is_some_and(|date| date < now + Duration::days(i64::from(days)))
+fn expires(observed: &Observed, member: &ControlPlaneMachine, days: i32, now: DateTime<Utc>) -> bool {
+    certificates_expiry(member).is_some_and(|date| date < now + renewal(observed, days))
+}
+
+/// Returns how long before their expiry certificates are renewed, if `spec` asks for `days`. Where they live no longer
+/// than that, a new Machine would be outdated at once: then it is half of their life.
+pub(super) fn renewal(observed: &Observed, days: i32) -> Duration {
+    let config = observed.control_plane.spec.kubeadm_config_spec.as_ref();
+    let configuration = config.and_then(|config| config.cluster_configuration.as_ref());
+    let life = configuration.and_then(|configuration| configuration.certificate_validity_period_days);
+    let life = life.filter(|days| *days > 0).unwrap_or(CERTIFICATE_VALIDITY_DAYS);
+    if days < life { Duration::days(i64::from(days)) } else { Duration::days(i64::from(life)) / 2 }
 }
 
 /// Returns when the certificates of a Machine expire, or `None` if it is not known.
@@ -161,7 +172,7 @@ pub(super) fn is_too_old(observed: &Observed, member: &ControlPlaneMachine, now:
     let Some(rollout) = &observed.control_plane.spec.rollout else { return false };
     let days = rollout.before.as_ref().and_then(|before| before.certificates_expiry_days);
     rollout.after.as_deref().is_some_and(|after| passed(member, after, now))
-        || days.is_some_and(|days| expires(member, days, now))
+        || days.is_some_and(|days| expires(observed, member, days, now))
 }
 
 /// Returns the spec of a present KubeadmConfig and that of a new one as they are compared, both as those of a Machine that joins.

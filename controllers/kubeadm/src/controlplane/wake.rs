@@ -66,7 +66,7 @@ fn rollouts(observed: &Observed) -> Vec<DateTime<Utc>> {
     let after = rollout.and_then(|rollout| rollout.after.as_deref()).and_then(parse_rfc3339);
     let days = rollout.and_then(|rollout| rollout.before.as_ref()?.certificates_expiry_days);
     let expiring = observed.machines.iter().filter_map(|member| {
-        let date = outdated::certificates_expiry(member)? - chrono::Duration::days(i64::from(days?));
+        let date = outdated::certificates_expiry(member)? - outdated::renewal(observed, days?);
         // Certificates that expire in exactly this many days are not yet a reason.
         Some(date + chrono::Duration::seconds(1))
     });

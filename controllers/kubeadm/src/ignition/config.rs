@@ -4,6 +4,8 @@ use serde_json::{Map, Value, json};
 
 /// The version of the configuration's format.
 const VERSION: &str = "2.3.0";
+/// The section about Ignition itself.
+const IGNITION: &str = "ignition";
 
 /// An Ignition configuration: lists in the sections of the format.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,10 +21,16 @@ impl Config {
         }
     }
 
-    /// Adds all entries of another configuration behind the present ones, which is how Ignition appends one.
-    pub fn append(&mut self, other: Self) {
-        for (section, lists) in other.0 {
+    /// Adds all entries of another configuration behind the present ones, which is how Ignition appends one. Its
+    /// section `ignition` has no lists, and only the other configuration has one.
+    pub fn append(&mut self, other: Value) {
+        let Value::Object(sections) = other else { return };
+        for (section, lists) in sections {
             let Value::Object(lists) = lists else { continue };
+            if section == IGNITION {
+                self.0.insert(section, Value::Object(lists));
+                continue;
+            }
             for (list, entries) in lists {
                 let Value::Array(entries) = entries else { continue };
                 entries.into_iter().for_each(|entry| self.push(&section, &list, entry));
@@ -32,7 +40,7 @@ impl Config {
 
     /// Returns the configuration as JSON.
     pub fn json(mut self) -> String {
-        self.0.insert("ignition".to_owned(), json!({"version": VERSION}));
+        self.0.entry(IGNITION).or_insert_with(|| json!({}))["version"] = VERSION.into();
         Value::Object(self.0).to_string()
     }
 }
@@ -40,10 +48,4 @@ impl Config {
 /// Returns a URL with `content` as its data.
 pub fn data_url(content: &[u8]) -> String {
     format!("data:,{}", machinery::url::encode(content))
-}
-
-/// Returns the bits of a file mode in octal digits.
-pub fn mode(digits: &str) -> Result<u32, String> {
-    let mode = u32::from_str_radix(digits.trim(), 8).ok().filter(|mode| *mode <= 0o7777);
-    mode.ok_or_else(|| format!("{digits:?} is not a mode in octal digits, such as 0640"))
 }

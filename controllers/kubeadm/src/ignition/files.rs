@@ -2,9 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemas::container_linux::mode;
 use serde_json::{Value, json};
 
-use super::config::{Config, data_url, mode};
+use super::config::{Config, data_url};
 use crate::error::{Error, Result};
 use crate::host::{File, Host, Verb};
 use crate::names::file::SENTINEL;
@@ -68,8 +69,11 @@ fn plain(path: &str, mode: u32, content: &str) -> Value {
 
 fn entry(file: &File) -> Result<Value, String> {
     let content = match file.encoding.as_str() {
-        // A file ends in a line break, as in cloud-config.
-        "" => format!("{}\n", file.content.strip_suffix('\n').unwrap_or(&file.content)).into_bytes(),
+        // A file ends in a line break, and its lines end as on the host, as in cloud-config.
+        "" => {
+            let content = file.content.replace("\r\n", "\n");
+            format!("{}\n", content.strip_suffix('\n').unwrap_or(&content)).into_bytes()
+        }
         "base64" => {
             let text: String = file.content.split_whitespace().collect();
             STANDARD.decode(text).map_err(|_| "the content is not base64".to_owned())?
@@ -77,10 +81,11 @@ fn entry(file: &File) -> Result<Value, String> {
         other => return Err(format!("the encoding {other} is not possible with Ignition: use base64")),
     };
     let contents = json!({"source": data_url(&content)});
-    let mut entry = json!({"filesystem": "root", "path": file.path, "contents": contents});
-    if !file.permissions.is_empty() {
-        entry["mode"] = mode(&file.permissions)?.into();
+    if file.permissions.is_empty() {
+        return Err("permissions must be set, or nobody but root can read it".to_owned());
     }
+    let mode = mode(&file.permissions)?;
+    let mut entry = json!({"filesystem": "root", "path": file.path, "mode": mode, "contents": contents});
     let (user, group) = file.owner.split_once(':').unwrap_or((&file.owner, ""));
     for (key, name) in [("user", user.trim()), ("group", group.trim())] {
         if !name.is_empty() {
@@ -106,5 +111,5 @@ fn script(host: &Host<'_>) -> String {
     lines.push(format!("mkdir -p {folder} && echo success > {SENTINEL}"));
     lines.push(format!("mv {CONFIGURATION} /tmp/"));
     lines.extend(host.after.iter().cloned());
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().map(|line| format!("{line}\n").replace("\r\n", "\n")).collect()
 }

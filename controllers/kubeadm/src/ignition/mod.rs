@@ -4,13 +4,13 @@
 //! the end of which kubeadm's configuration is moved away. Ignition replaces nothing in files, so that commands
 //! before kubeadm have to (for example with `envsubst`) where cloud-init would render a template.
 
-mod additional;
 mod config;
 mod disks;
 mod files;
 mod system;
 
 use schemas::bootstrap::ContainerLinuxConfig;
+use schemas::container_linux;
 
 use crate::error::{Error, Result};
 use crate::host::Host;
@@ -29,7 +29,7 @@ pub fn render(host: &Host<'_>, kubeadm: &str, additional: Option<&ContainerLinux
     if let Some(additional) = additional
         && let Some(text) = additional.additional_config.as_deref().filter(|text| !text.trim().is_empty())
     {
-        let added = additional::parse(text, additional.strict == Some(true)).map_err(|why| {
+        let added = container_linux::ignition(text, additional.strict == Some(true)).map_err(|why| {
             let field = "spec.ignition.containerLinuxConfig.additionalConfig";
             Error::Bootstrap(format!("{field}: {why}"))
         })?;

@@ -7,7 +7,8 @@ use super::config::Config;
 use crate::error::{Error, Result};
 use crate::host::Host;
 
-/// The unit that runs kubeadm, once: the script moves the file of the condition away.
+/// The unit that runs kubeadm, once: the script moves the file of the condition away. A shell reads the script, since
+/// nothing can be executed where `/etc` is mounted so.
 const KUBEADM: &str = "\
 [Unit]
 Description=kubeadm
@@ -15,7 +16,7 @@ ConditionPathExists=/etc/kubeadm.yml
 After=network.target
 [Service]
 Type=oneshot
-ExecStart=/etc/kubeadm.sh
+ExecStart=/bin/bash /etc/kubeadm.sh
 [Install]
 WantedBy=multi-user.target
 ";

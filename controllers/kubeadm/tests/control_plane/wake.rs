@@ -28,6 +28,33 @@ fn rollout_dates() {
 }
 
 #[test]
+fn certificates_that_live_no_longer_than_asked_for_are_renewed_in_the_middle_of_their_life() {
+    let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
+    for (days, validity, left, outdated) in [
+        (400, None, 365, false),
+        (400, None, 183, false),
+        (400, None, 182, true),
+        (365, None, 365, false),
+        (364, None, 363, true),
+        (40, Some(30), 30, false),
+        (40, Some(30), 14, true),
+        (400, Some(500), 399, true),
+    ] {
+        rollout(&mut fixture, json!({"before": {"certificatesExpiryDays": days}}));
+        let spec = json!({"clusterConfiguration": {"certificateValidityPeriodDays": validity}});
+        fixture.change(0, |machine| {
+            let expires = (now() + Duration::days(left)).to_rfc3339();
+            machine.status.as_mut().unwrap().certificates_expiry_date = Some(expires);
+        });
+        Arc::make_mut(&mut fixture.observed.control_plane).spec.kubeadm_config_spec =
+            Some(from(spec.clone()));
+        let config = Arc::make_mut(fixture.observed.machines[0].config.as_mut().unwrap());
+        config.spec.cluster_configuration = Some(from(spec["clusterConfiguration"].clone()));
+        assert_eq!(fixture.condition("RollingOut").0 == "True", outdated, "{days} {validity:?} {left}");
+    }
+}
+
+#[test]
 fn a_rollout_begins_at_its_time() {
     let mut fixture = Fixture::new(1, "v1.36.0", vec![machine("a", "v1.36.0", 30)]);
     let kubeconfig = Duration::days(365 - 365 / 2);

@@ -40,7 +40,8 @@ impl Remote {
         Self { client, kinds: Kinds::default(), clock: clock.clone(), deadline, lost: None }
     }
 
-    /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer.
+    /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer. Objects with
+    /// generated names come last, and only if all others are there: each attempt creates them again.
     ///
     /// # Errors
     /// An object could not be applied.
@@ -52,13 +53,18 @@ impl Remote {
     ) -> Result<(), Failure> {
         let mut failures = Vec::new();
         let mut is_retried = false;
-        for manifest in manifests {
+        let (generated, named): (Vec<_>, Vec<_>) =
+            manifests.iter().partition(|manifest| manifest.is_generated());
+        for manifest in named.into_iter().chain(generated) {
+            if manifest.is_generated() && !failures.is_empty() {
+                break;
+            }
             if let Some(reason) = &self.lost {
                 failures.push(reason.clone());
                 is_retried = true;
                 break;
             }
-            if let Err(problem) = self.apply_one(&manifest.object, updates).await {
+            if let Err(problem) = self.apply_one(manifest, updates).await {
                 is_retried |= problem.is_retried();
                 if let Problem::NoAnswer(reason) = &problem {
                     self.lost = Some(format!("the workload cluster does not answer: {reason}"));
@@ -71,7 +77,16 @@ impl Remote {
         if failures.is_empty() { Ok(()) } else { Err(Failure { reason: failures.join(", "), is_retried }) }
     }
 
-    async fn apply_one(&mut self, object: &Value, updates: bool) -> Result<(), Problem> {
+    async fn apply_one(&mut self, manifest: &Manifest, updates: bool) -> Result<(), Problem> {
+        let object = &manifest.object;
+        if let Some(fault) = manifest.fault {
+            return Err(Problem::Faulty(fault));
+        }
+        if updates && manifest.is_generated() {
+            return Err(Problem::Faulty(
+                "metadata.generateName is possible only with the strategy ApplyOnce",
+            ));
+        }
         let metadata = &object["metadata"];
         let (api_version, kind) = (text(object, "apiVersion"), text(object, "kind"));
         if !self.kinds.knows(api_version) {

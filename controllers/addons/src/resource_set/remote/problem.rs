@@ -20,6 +20,8 @@ pub enum Problem {
         /// The message, which can quote the object.
         message: String,
     },
+    /// There can be no request for the manifest.
+    Faulty(&'static str),
     /// The request or its answer has no valid form.
     Unreadable(String),
 }
@@ -40,7 +42,7 @@ impl Problem {
 
     /// Returns whether another attempt can succeed without a change of the manifest.
     pub fn is_retried(&self) -> bool {
-        !matches!(self, Self::NoNamespace)
+        !matches!(self, Self::NoNamespace | Self::Faulty(_))
     }
 
     /// Returns whether there is no such object or kind.
@@ -59,7 +61,11 @@ impl Problem {
         let place = if is_secret {
             manifest.place.to_string()
         } else {
-            format!("{} ({} {})", manifest.place, text(object, "kind"), text(&object["metadata"], "name"))
+            let kind_and_name = [text(object, "kind"), text(&object["metadata"], "name")];
+            match kind_and_name.join(" ").trim() {
+                "" => manifest.place.to_string(),
+                told => format!("{} ({told})", manifest.place),
+            }
         };
         match self {
             Self::NoAnswer(reason) => format!("{place}: the workload cluster does not answer: {reason}"),
@@ -73,6 +79,7 @@ impl Problem {
                 format!("{place}: the workload cluster refused it: {code} {reason}")
             }
             Self::Refused { message, .. } => format!("{place}: the workload cluster refused it: {message}"),
+            Self::Faulty(reason) => format!("{place}: {reason}"),
             Self::Unreadable(reason) => format!("{place}: {reason}"),
         }
     }

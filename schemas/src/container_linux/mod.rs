@@ -1,0 +1,47 @@
+//! Container Linux Configs, which are added to bootstrap data in the format `ignition`: read, checked and made into
+//! an Ignition 2.3 configuration as by Flatcar's transpiler, which Cluster API uses.
+
+mod check;
+mod convert;
+mod disks;
+mod fields;
+mod read;
+mod size;
+mod units;
+
+use serde_json::Value;
+
+/// The bits of a file for which none are given.
+const FILE_MODE: u32 = 0o644;
+/// The bits of a directory for which none are given.
+const DIRECTORY_MODE: u32 = 0o755;
+
+/// Makes an Ignition configuration, without its version, of a Container Linux Config. If it is not `strict`, fields
+/// that are not known are left out, and what only deserves a warning is accepted.
+///
+/// # Errors
+/// Names the field that is wrong.
+pub fn ignition(text: &str, strict: bool) -> Result<Value, String> {
+    let config = read::read(text, fields::CONFIG, strict)?;
+    check::check(&config, strict)?;
+    convert::convert(config)
+}
+
+/// Returns whether a text is a map at all, and not for example a placeholder that a patch replaces.
+pub fn is_map(text: &str) -> bool {
+    serde_saphyr::from_str::<Value>(text).is_ok_and(|value| value.is_object())
+}
+
+/// Returns the bits of a file mode in octal digits.
+///
+/// # Errors
+/// A sentence that quotes the digits.
+pub fn mode(digits: &str) -> Result<u32, String> {
+    let mode = u32::from_str_radix(digits.trim(), 8).ok().filter(|mode| *mode <= 0o7777);
+    mode.ok_or_else(|| format!("{digits:?} is not a mode in octal digits, such as 0640"))
+}
+
+/// Returns a field's text; nothing if it is absent.
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value[field].as_str().unwrap_or_default()
+}
