@@ -52,7 +52,7 @@ struct Sizes {
 
 /// The answer to the question whether an object may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admitted {
+pub enum Counted {
     /// It is counted.
     Yes,
     /// There is no room for it.
@@ -68,18 +68,18 @@ impl Quota {
     }
 
     /// Returns whether an object of `size` bytes may be kept, and counts it in place of its earlier state.
-    pub fn admit(&self, kind: &str, name: &str, size: usize) -> Admitted {
+    pub fn count(&self, kind: &str, name: &str, size: usize) -> Counted {
         let mut sizes = self.sizes.lock();
         let key = (kind.to_owned(), name.to_owned());
         let before = sizes.objects.get(&key).copied().unwrap_or(0);
         let total = (sizes.total - before).saturating_add(size);
         if !self.budget.take(before, size, total) {
             let was_full = std::mem::replace(&mut sizes.was_full, true);
-            return if was_full { Admitted::NoAgain } else { Admitted::No };
+            return if was_full { Counted::NoAgain } else { Counted::No };
         }
         sizes.total = total;
         sizes.objects.insert(key, size);
-        Admitted::Yes
+        Counted::Yes
     }
 
     /// Stops counting an object that is not kept any more.

@@ -12,7 +12,7 @@ pub use crate::limits::{
     ANSWERS_TOGETHER_BYTES, CLUSTERS_TOGETHER_BYTES, EVENT_BURST, EVENT_INTERVAL, EVENT_OBJECTS,
     EVENTS_QUEUED, OBJECT_PARTS,
 };
-pub use crate::quota::{Admitted, Budget, Quota};
+pub use crate::quota::{Budget, Counted, Quota};
 pub use crate::resident::{SLACK, STRUCTURES, resident};
 pub use crate::watch::{LIST_INTERVAL, REMOTE_PAGES, WATCH_TIMEOUT, Watched, Watcher};
 pub use crate::workload_clients::WorkloadClients;

@@ -19,7 +19,7 @@ use crate::cache::{Contents, Decode, Stored, packed, stored};
 use crate::error::{Error, Result};
 use crate::limits::OBJECT_PARTS;
 use crate::object::{Kind, NamespacedName};
-use crate::quota::{Admitted, Quota};
+use crate::quota::{Counted, Quota};
 use crate::scope::Scope;
 
 /// The server ends each watch after this time; the watch is then resumed.
@@ -232,16 +232,16 @@ impl Watcher {
         };
         let admitted = match (&self.quota, key) {
             (Some(quota), Some(key)) => {
-                quota.admit(&self.counted_kind(), &key.to_string(), decoded.resident())
+                quota.count(&self.counted_kind(), &key.to_string(), decoded.resident())
             }
-            _ => Admitted::Yes,
+            _ => Counted::Yes,
         };
         match admitted {
-            Admitted::Yes => return Some(packed(decoded, text, self.resource.decode)),
-            Admitted::No => {
+            Counted::Yes => return Some(packed(decoded, text, self.resource.decode)),
+            Counted::No => {
                 tracing::warn!(%kind, ?object, "objects of a workload cluster are left out, because it has too many of them");
             }
-            Admitted::NoAgain => {
+            Counted::NoAgain => {
                 tracing::debug!(%kind, ?object, "an object is left out, because its cluster has too many of them");
             }
         }

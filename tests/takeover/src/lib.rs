@@ -1,8 +1,9 @@
 //! Programs of upstream's take over from controllers of ours. `cargo xtask clients` runs one by name: `takeover metal3 [MINUTES]`,
-//! `takeover control-plane`, `takeover providers`, `takeover specs [all]` or `takeover vsphere`. `tests/takeover/install-tools` gets the programs.
+//! `takeover control-plane`, `takeover providers`, `takeover specs [all]`, `takeover e2e [all | NAME...]` or `takeover vsphere`. `tests/takeover/install-tools` gets the programs.
 
 mod certificate;
 pub mod control_plane;
+pub mod e2e;
 pub mod metal3;
 mod output;
 mod program;
@@ -29,8 +30,11 @@ pub async fn run() -> Result<()> {
         ["providers"] => providers::run(binary, &tools, path).await,
         ["specs"] => providers::specs::run(binary, &tools, path, false).await,
         ["specs", "all"] => providers::specs::run(binary, &tools, path, true).await,
+        ["e2e", ..] => e2e::run(binary, &tools, path, arguments.get(1..).unwrap_or_default()).await,
         ["vsphere"] => providers::vsphere::run(binary, &tools, path).await,
-        _ => bail!("usage: takeover metal3 [MINUTES] | control-plane | providers | specs [all] | vsphere"),
+        _ => bail!(
+            "usage: takeover metal3 [MINUTES] | control-plane | providers | specs [all] | e2e [all | NAME...] | vsphere"
+        ),
     };
     if outcome.is_err() {
         say(&format!("the logs are in {}", folder.keep().display()))?;

@@ -6,5 +6,6 @@
 )]
 
 mod control_plane;
+mod e2e;
 mod metal3;
 mod providers;

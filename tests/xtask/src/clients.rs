@@ -12,6 +12,9 @@ use crate::suite::{run as run_program, server, tests};
 /// The program that plays the scenarios of Cluster API's end-to-end specs.
 const SCENARIOS: &str = "scenarios";
 
+/// The takeover that takes names of Cluster API's end-to-end specs.
+const E2E: &str = "e2e";
+
 /// A takeover, which runs by name and with `all`, because it needs programs of its own.
 struct Takeover {
     /// The name, and the arguments of the program `takeover`.
@@ -23,7 +26,7 @@ struct Takeover {
     programs: &'static str,
 }
 
-const TAKEOVERS: [Takeover; 5] = [
+const TAKEOVERS: [Takeover; 6] = [
     Takeover { name: "takeover", arguments: &["metal3"], long: &["metal3", "10"], programs: "metal3" },
     Takeover {
         name: "control-plane",
@@ -32,12 +35,14 @@ const TAKEOVERS: [Takeover; 5] = [
         programs: "cluster-api",
     },
     Takeover { name: "providers", arguments: &["providers"], long: &["providers"], programs: "providers" },
+    Takeover { name: E2E, arguments: &["e2e"], long: &["e2e", "all"], programs: "e2e" },
     Takeover { name: "specs", arguments: &["specs"], long: &["specs", "all"], programs: "specs" },
     Takeover { name: "vsphere", arguments: &["vsphere"], long: &["vsphere"], programs: "vsphere" },
 ];
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
-/// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names; or the takeover of this name.
+/// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names; or the takeover of this name. After `e2e`
+/// stand the names of specs.
 /// With `all`, it also runs the long scenarios, the envtest suites, selected like transcripts, and all takeovers, each for as long as it takes.
 ///
 /// # Errors
@@ -46,10 +51,11 @@ const TAKEOVERS: [Takeover; 5] = [
 pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     let binary = server(root)?;
     let variables = [("FIRSTLIGHT_BINARY", binary.as_str())];
-    if let [name] = names
+    if let [name, specs @ ..] = names
+        && (specs.is_empty() || name == E2E)
         && let Some(takeover) = TAKEOVERS.iter().find(|takeover| takeover.name == name)
     {
-        return takeover.run(root, all, &variables);
+        return takeover.run(root, all, specs, &variables);
     }
     let long = all.then(|| "--all".to_owned());
     if names == [SCENARIOS] {
@@ -62,7 +68,7 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     if all {
         run_program(root, "envtest-suites", names, &variables)?;
         if names.is_empty() {
-            TAKEOVERS.iter().try_for_each(|takeover| takeover.run(root, all, &variables))?;
+            TAKEOVERS.iter().try_for_each(|takeover| takeover.run(root, all, &[], &variables))?;
         }
         return Ok(());
     }
@@ -72,12 +78,13 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
 
 impl Takeover {
     /// Gets upstream's programs, unless they are there, and runs the takeover.
-    fn run(&self, root: &Path, long: bool, variables: &[(&str, &str)]) -> Result<()> {
+    fn run(&self, root: &Path, long: bool, names: &[String], variables: &[(&str, &str)]) -> Result<()> {
         let install = root.join("tests/takeover/install-tools");
         let status = Command::new(install).arg(self.programs).status()?;
         ensure!(status.success(), "tests/takeover/install-tools {} failed", self.programs);
         let arguments = if long { self.long } else { self.arguments };
-        let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned());
+        let arguments: Vec<String> = arguments.chain(names.iter().cloned()).collect();
         run_program(root, "takeover", &arguments, variables)
     }
 }

@@ -69,8 +69,9 @@ enum Command {
     Clients {
         /// Only those whose names contain one of these. `scenarios`: only the scenarios of Cluster API's end-to-end specs. `takeover`: only the
         /// takeover by upstream's Metal3; with --all for ten minutes instead of four. `control-plane`: only a cluster whose control plane
-        /// upstream's manager looks after. `providers`: only upstream's providers as processes, and their figures. The last three need the programs
-        /// of tests/takeover/install-tools.
+        /// upstream's manager looks after. `providers`: only upstream's providers as processes, and their figures. `e2e [SPEC...]`: only
+        /// specs of Cluster API's own end-to-end suite, the names as in docs/conformance.md; with --all each that needs no nodes. The last four need the
+        /// programs of tests/takeover/install-tools.
         names: Vec<String>,
         /// The envtest suites of other projects and the takeovers, too. ENVTEST_PEER=DIR, a folder with kube-apiserver and etcd, runs them there as well.
         #[arg(long)]

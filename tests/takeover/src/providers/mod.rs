@@ -5,8 +5,8 @@
 pub mod cluster;
 pub mod figures;
 pub mod outcome;
-mod repository;
-mod site;
+pub(crate) mod repository;
+pub(crate) mod site;
 pub mod specs;
 pub mod vsphere;
 

@@ -3,19 +3,22 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use super::repository::{self, EXTENSION, PROVIDERS, Provider};
 use super::site::Site;
+use crate::e2e::suite::Suite;
 use crate::output::say;
 
-/// Parts of the names of the specs, as Ginkgo's regular expressions.
-const SPECS: [&str; 3] =
-    ["When testing ClusterClass changes", "When testing ClusterClass rollouts", "using in-memory backend"];
+/// Names, and parts of what the suite calls the specs, as regular expressions.
+const SPECS: [(&str, &str); 3] = [
+    ("clusterclass_changes", "When testing ClusterClass changes"),
+    ("clusterclass_rollout", "When testing ClusterClass rollouts"),
+    ("scale", "using in-memory backend"),
+];
 /// Those which a run by name plays by default. The one about scale takes longest.
 const SHORT: usize = 2;
 /// The variables of the suite and of its templates, the feature gates of the providers first.
@@ -57,42 +60,14 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, all: bool) -> Resul
     site.install(&providers, &["--wait-providers"]).await?;
     let suite = folder.join("suite.yaml");
     fs::write(&suite, suite_configuration(tools, &providers).to_string())?;
+    let kubeconfig = site.server.kubeconfig();
+    let (configuration, clusterctl) = (suite.as_path(), Some(configuration.as_path()));
+    let suite = Suite { tools, folder, kubeconfig: &kubeconfig, configuration, clusterctl, direct: false };
     let specs = if all { &SPECS[..] } else { &SPECS[..SHORT] };
-    for spec in specs {
-        play(spec, &site, tools, &configuration, &suite, folder).await?;
-        say(&format!("passed: {spec}"))?;
+    for (name, focus) in specs {
+        suite.play(name, focus).await?;
+        say(&format!("passed: {name}"))?;
     }
-    Ok(())
-}
-
-async fn play(
-    spec: &str,
-    site: &Site,
-    tools: &Path,
-    configuration: &Path,
-    suite: &Path,
-    folder: &Path,
-) -> Result<()> {
-    let artifacts: PathBuf = folder.join("artifacts");
-    let option = |name: &str, path: &Path| format!("-e2e.{name}={}", path.display());
-    let mut command = Command::new(tools.join("cluster-api/e2e"));
-    command.arg(format!("-ginkgo.focus={spec}")).args([
-        "-ginkgo.v",
-        "-ginkgo.no-color",
-        "-e2e.use-existing-cluster",
-    ]);
-    command.arg(option("config", suite)).arg(option("clusterctl-config", configuration));
-    command.arg(option("artifacts-folder", &artifacts));
-    command.env("KUBECONFIG", site.server.kubeconfig()).current_dir(folder).kill_on_drop(true);
-    let output = command.output().await.context("tests/takeover/install-tools specs makes it")?;
-    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    fs::write(folder.join("suite.log"), &printed)?;
-    // A focus that fits no spec passes, too.
-    let has_run = printed.contains("Ran 1 of ");
-    let passed = output.status.success() && has_run;
-    let end: Vec<&str> = printed.lines().rev().take(60).collect();
-    let end: Vec<&str> = end.into_iter().rev().collect();
-    ensure!(passed, "{spec} failed; its artifacts are in {}\n{}", artifacts.display(), end.join("\n"));
     Ok(())
 }
 

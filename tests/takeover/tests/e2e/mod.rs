@@ -1,0 +1,4 @@
+//! Tests of `takeover::e2e`.
+
+mod list;
+mod templates;

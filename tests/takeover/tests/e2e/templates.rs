@@ -1,0 +1,86 @@
+//! Tests of `takeover::e2e::templates`.
+
+use takeover::e2e::templates::in_memory;
+
+#[test]
+fn only_the_backend_is_another_one() {
+    let template = "\
+spec:
+  backend:
+    docker:
+      failureDomains:
+        - name: fd1
+  replicas: ${COUNT}
+---
+spec:
+  template:
+    spec:
+      backend:
+        docker: {}
+      providerID: docker
+";
+    let wanted = "\
+spec:
+  backend:
+    inMemory: {}
+  replicas: ${COUNT}
+---
+spec:
+  template:
+    spec:
+      backend:
+        inMemory: {}
+      providerID: docker
+";
+    assert_eq!(in_memory(template), wanted);
+}
+
+#[test]
+fn patches_of_the_backend_are_left_out() {
+    let class = "\
+spec:
+  patches:
+  - name: balancer
+    definitions:
+    - selector:
+        kind: DevClusterTemplate
+      jsonPatches:
+      - op: add
+        path: \"/spec/template/spec/backend/docker/loadBalancer\"
+  - name: both
+    enabledIf: '{{ .on }}'
+    definitions:
+      - selector:
+          kind: DevMachineTemplate
+        jsonPatches:
+          - op: add
+            path: /spec/template/spec/backend/docker/customImage
+      - selector:
+          kind: KubeadmControlPlaneTemplate
+        jsonPatches:
+          - op: add
+            path: /spec/template/spec/kubeadmConfigSpec
+  - definitions:
+    - jsonPatches:
+      - op: add
+        path: /spec/template/spec/backend/docker/preLoadImages
+      selector:
+        kind: DevMachineTemplate
+    name: images
+  workers: {}
+";
+    let wanted = "\
+spec:
+  patches:
+  - name: both
+    enabledIf: '{{ .on }}'
+    definitions:
+      - selector:
+          kind: KubeadmControlPlaneTemplate
+        jsonPatches:
+          - op: add
+            path: /spec/template/spec/kubeadmConfigSpec
+  workers: {}
+";
+    assert_eq!(in_memory(class), wanted);
+}
