@@ -173,6 +173,10 @@ impl Strategy for Known {
         self.kind.selectable
     }
 
+    fn field(&self, object: &Value, field: &str) -> String {
+        (self.kind.rules.field)(object, field)
+    }
+
     fn unknown_field(&self, field: &str) -> String {
         match self.kind.rules.unknown_field {
             Some(words) => words(field),

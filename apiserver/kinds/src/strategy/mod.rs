@@ -8,6 +8,7 @@ use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
+use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
 
@@ -104,22 +105,19 @@ pub trait Strategy: Send + Sync {
         Generation::Untouched
     }
 
+    /// Returns whether field selectors support `metadata.namespace`, which is empty for objects without a namespace.
+    fn selects_namespace(&self, namespaced: bool) -> bool {
+        namespaced || self.selectable().is_empty()
+    }
+
     /// Returns the fields that field selectors support beside `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the value of a field of [`Self::selectable`] as text, empty if the field is absent.
+    /// Returns the value of a field of [`Self::selectable`] as text. An absent field has the text of the zero value of its type in Go.
     fn field(&self, object: &Value, field: &str) -> String {
-        let mut value = object;
-        for part in field.split('.') {
-            value = &value[part];
-        }
-        match value {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        }
+        shown_at(object, field)
     }
 
     /// Returns the error message for a field that field selectors do not support.

@@ -5,6 +5,7 @@ use machinery::field::FieldError;
 use serde_json::Value;
 
 use super::Find;
+use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
 
@@ -47,6 +48,8 @@ pub(crate) struct Rules {
     pub(crate) grace_period: Option<fn(&Value, Option<i64>) -> i64>,
     /// Validates a name, and returns the error messages.
     pub(crate) check_name: fn(&str) -> Vec<String>,
+    /// Returns the value of a selectable field as text.
+    pub(crate) field: fn(&Value, &str) -> String,
     /// Returns the error message for a field that field selectors do not support.
     pub(crate) unknown_field: Option<fn(&str) -> String>,
     /// Converts an object to another version, for kinds whose versions differ by more than `apiVersion`.
@@ -77,6 +80,7 @@ pub(crate) const NONE: Rules = Rules {
     create_refusal: |_| None,
     grace_period: None,
     check_name: machinery::names::dns1123_subdomain,
+    field: shown_at,
     unknown_field: None,
     in_version: None,
     reset: |_| None,
