@@ -138,7 +138,7 @@ impl Authenticator for Tokens {
             return Ok(user.clone());
         }
         let Some(token) = bearer_token(request)? else { return without_token(request) };
-        match self.verify(token, &self.audiences()) {
+        match self.verify(&token, &self.audiences()) {
             Ok((user, _)) => Ok(user),
             Err(refusal) => {
                 if let Refusal::Refused(why) = refusal {

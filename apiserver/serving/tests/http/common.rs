@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ::access::authorize::AllowAll;
 use ::access::{Rbac, Tokens, User};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
@@ -51,6 +52,13 @@ impl Harness {
     pub async fn new() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
         let server = Server::builder(registry(&clock).await, clock.clone()).build();
+        Self { server, user: Some(User::master("admin")), clock }
+    }
+
+    /// Creates a harness in which everybody may do everything.
+    pub async fn open_to_all() -> Self {
+        let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+        let server = Server::builder(registry(&clock).await, clock.clone()).authorizer(AllowAll).build();
         Self { server, user: Some(User::master("admin")), clock }
     }
 

@@ -17,6 +17,7 @@ mod limits;
 mod listener;
 mod paths;
 mod roles;
+mod sockets;
 mod store;
 mod tokens;
 mod verbs;
