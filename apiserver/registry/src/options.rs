@@ -55,6 +55,8 @@ pub struct Options {
     pub converter: Option<Arc<dyn Converter>>,
     /// Rules for writes, applied in order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Whether new pods are completed from their ServiceAccounts, like by kube-apiserver's plugin `ServiceAccount`.
+    pub service_accounts: bool,
     /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

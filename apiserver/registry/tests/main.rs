@@ -8,6 +8,8 @@ mod depth;
 mod gone_clients;
 mod housekeeping;
 mod model;
+mod plugins;
+mod pod_security;
 mod recreated;
 mod rings;
 mod rules;

@@ -96,6 +96,7 @@ impl Plane {
             housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
+            service_accounts: true,
             webhooks: Some(Arc::new(HttpsCaller::over(
                 dependencies.network.clone(),
                 dependencies.clock.clone(),

@@ -15,6 +15,17 @@ use crate::strategy::rules::{NONE, Rules};
 pub(crate) const POD: Rules = Rules {
     drop_gated: |pod| drop_gated(pod, "/spec"),
     admit,
+    admit_update: |pod, old, _| {
+        for field in ["priority", "preemptionPolicy"] {
+            if pod["spec"][field].is_null()
+                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
+            {
+                spec.insert(field.to_owned(), before.clone());
+            }
+        }
+        tolerate(&mut pod["spec"]);
+        Ok(())
+    },
     grace_period: Some(grace_period),
     normalize: |pod| {
         pod_addresses(pod);
@@ -35,17 +46,6 @@ pub(crate) const POD: Rules = Rules {
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
         gate(pod);
         scheduling::merge_label_keys(pod);
-        tolerate(&mut pod["spec"]);
-    },
-    prepare_update: |pod, old| {
-        for field in ["priority", "preemptionPolicy"] {
-            if pod["spec"][field].is_null()
-                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
-            {
-                spec.insert(field.to_owned(), before.clone());
-            }
-        }
-        tolerate(&mut pod["spec"]);
     },
     validate: |pod| {
         let mut errors = annotations::check(pod);

@@ -11,7 +11,7 @@ use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::meta;
 use serde_json::Value;
 
-use super::{Find, Generation, Strategy, masked, unknown_field};
+use super::{Facts, Generation, Strategy, masked, unknown_field};
 use crate::definition::Structure;
 use crate::fields::invalid;
 use crate::kind::Kind;
@@ -75,8 +75,12 @@ impl Strategy for Known {
         (self.kind.rules.normalize)(object);
     }
 
-    fn admit_create(&self, object: &mut Value, find: &Find<'_>) -> Result<(), String> {
-        (self.kind.rules.admit)(object, find)
+    fn admit_create(&self, object: &mut Value, facts: &dyn Facts) -> Result<(), String> {
+        (self.kind.rules.admit)(object, facts)
+    }
+
+    fn admit_update(&self, object: &mut Value, old: &Value, facts: &dyn Facts) -> Result<(), String> {
+        (self.kind.rules.admit_update)(object, old, facts)
     }
 
     /// Resets the status of a new object, except for Nodes, because kubelets register them with a status.

@@ -27,8 +27,14 @@ pub enum Generation {
     All,
 }
 
-/// Looks an object up by group, plural and name. Returns `None` if it does not exist.
-pub type Find<'f> = dyn Fn(&str, &str, &str) -> Option<Value> + 'f;
+/// What rules ask about other objects, which are cluster-scoped.
+pub trait Facts {
+    /// Looks an object up by group, plural and name. Returns `None` if it does not exist.
+    fn find(&self, group: &str, plural: &str, name: &str) -> Option<Value>;
+
+    /// Returns all objects of a resource.
+    fn all(&self, group: &str, plural: &str) -> Vec<Value>;
+}
 
 /// The rules of one kind. The defaults fit a built-in kind without rules of its own.
 pub trait Strategy: Send + Sync {
@@ -41,12 +47,20 @@ pub trait Strategy: Send + Sync {
     /// Records the requesting user in a new object.
     fn requested_by(&self, _object: &mut Value, _user: &User) {}
 
-    /// Applies admission that depends on other objects: refuses a new object, or completes it from the classes that it
-    /// names.
+    /// Applies admission that depends on other objects, before and after webhooks: refuses a new object, or completes it from the classes
+    /// that it names.
     ///
     /// # Errors
     /// The reason of the refusal.
-    fn admit_create(&self, _object: &mut Value, _find: &Find<'_>) -> Result<(), String> {
+    fn admit_create(&self, _object: &mut Value, _facts: &dyn Facts) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Like [`Self::admit_create`], for an update.
+    ///
+    /// # Errors
+    /// The reason of the refusal.
+    fn admit_update(&self, _object: &mut Value, _old: &Value, _facts: &dyn Facts) -> Result<(), String> {
         Ok(())
     }
 

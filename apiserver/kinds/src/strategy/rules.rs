@@ -4,7 +4,7 @@ use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
-use super::Find;
+use super::Facts;
 use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
@@ -39,7 +39,9 @@ pub(crate) struct Rules {
     /// Fields that are immutable after creation, as paths such as `spec.selector`.
     pub(crate) immutable_fields: &'static [&'static str],
     /// Applies the classes that a new object refers to, or returns the reason why it is refused.
-    pub(crate) admit: fn(&mut Value, &Find<'_>) -> Result<(), String>,
+    pub(crate) admit: fn(&mut Value, &dyn Facts) -> Result<(), String>,
+    /// Completes or refuses an updated object, given the old one.
+    pub(crate) admit_update: fn(&mut Value, &Value, &dyn Facts) -> Result<(), String>,
     /// Records the requesting user in a new object.
     pub(crate) requested_by: fn(&mut Value, &User),
     /// Returns the reason why a valid object must not be created, or `None` if it may.
@@ -76,6 +78,7 @@ pub(crate) const NONE: Rules = Rules {
     prepare_status: |_, _| {},
     immutable_fields: &[],
     admit: |_, _| Ok(()),
+    admit_update: |_, _, _| Ok(()),
     requested_by: |_, _| {},
     create_refusal: |_| None,
     grace_period: None,

@@ -94,14 +94,6 @@ async fn try_create(
 ) -> Result<Written, Status> {
     let served = target.served;
     system_fields(writes, &mut object);
-    let find = |group: &str, plural: &str, name: &str| {
-        let entry = writes.storage().get(&format!("/registry/{group}/{plural}/{name}"))?;
-        machinery::decode::own::<Value>(&entry.value).ok()
-    };
-    served
-        .strategy()
-        .admit_create(&mut object, &find)
-        .map_err(|why| Status::forbidden(served.resource(), target.name, &why))?;
     prepare(served, &mut object);
     served.strategy().requested_by(&mut object, &context.user);
     let errors = validate::validate(target, &object, None, false);

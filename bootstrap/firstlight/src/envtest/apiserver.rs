@@ -35,6 +35,7 @@ what kube-controller-manager does for the API itself: garbage collection, namesp
       --authorization-mode strings                RBAC or AlwaysAllow (default AlwaysAllow)
       --bind-address ip                           Address to listen on (default 0.0.0.0)
       --cert-dir string                           Directory of apiserver.crt and apiserver.key
+      --disable-admission-plugins strings         ServiceAccount has an effect, as envtest says it
       --client-ca-file string                     Authorities of client certificates
       --secure-port int                           Port to listen on (default 6443)
       --service-account-issuer string             Issuer of tokens
@@ -173,6 +174,7 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
         converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
+        service_accounts: !flags.list("disable-admission-plugins").contains(&"ServiceAccount"),
         webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(RealNetwork), clock.clone()))),
     };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await;
