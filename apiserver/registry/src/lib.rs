@@ -56,4 +56,5 @@ pub use versions::definitions::{Definitions, Served};
 pub use versions::kinds::{Kinds, OpenError};
 pub use versions::reader::Reader;
 pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
+pub use write::allocation::ServiceRange;
 pub use write::decode::strictness;

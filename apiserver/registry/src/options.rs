@@ -7,6 +7,7 @@ use kinds::definition::Converter;
 use crate::admission::review::Admission;
 use crate::versions::kinds::Kinds;
 use crate::webhook::caller::WebhookCaller;
+use crate::write::allocation::ServiceRange;
 
 /// The parts of the housekeeping to run. All of them are driven by watches.
 #[derive(Debug, Clone)]
@@ -57,6 +58,8 @@ pub struct Options {
     pub admission: Vec<Arc<dyn Admission>>,
     /// Whether new pods are completed from their ServiceAccounts, like by kube-apiserver's plugin `ServiceAccount`.
     pub service_accounts: bool,
+    /// The cluster IPs of Services.
+    pub service_range: ServiceRange,
     /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

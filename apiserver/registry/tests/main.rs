@@ -14,6 +14,7 @@ mod recreated;
 mod rings;
 mod rules;
 mod selection;
+mod services;
 mod verbs;
 mod webhook_patches;
 mod webhooks;

@@ -13,7 +13,7 @@ use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use net::Network;
 use pki::TokenKeys;
-use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
+use registry::{Context, Housekeeping, Input, PatchBody, Registry, ServiceRange, Subresource};
 use serde_json::Value;
 use serving::node::Node;
 use serving::{Server, VersionInfo};
@@ -97,6 +97,7 @@ impl Plane {
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             service_accounts: true,
+            service_range: ServiceRange::default(),
             webhooks: Some(Arc::new(HttpsCaller::over(
                 dependencies.network.clone(),
                 dependencies.clock.clone(),

@@ -11,7 +11,7 @@ use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::meta;
 use serde_json::Value;
 
-use super::{Facts, Generation, Strategy, masked, unknown_field};
+use super::{Claims, Facts, Generation, Pool, Strategy, Unallocated, masked, unknown_field};
 use crate::definition::Structure;
 use crate::fields::invalid;
 use crate::kind::Kind;
@@ -115,6 +115,19 @@ impl Strategy for Known {
             (self.kind.rules.prepare_status)(object, old);
         }
         (self.kind.rules.prepare_part)(part, object, old, now);
+    }
+
+    fn claims(&self, object: &Value) -> Option<Claims> {
+        Some((self.kind.rules.allocation?.claims)(object))
+    }
+
+    fn allocate(
+        &self,
+        object: &mut Value,
+        old: Option<&Value>,
+        pool: &mut dyn Pool,
+    ) -> Result<(), Unallocated> {
+        self.kind.rules.allocation.map_or(Ok(()), |allocation| (allocation.take)(object, old, pool))
     }
 
     fn create_refusal(&self, object: &Value) -> Option<String> {

@@ -4,6 +4,9 @@ pub(crate) mod custom;
 pub(crate) mod known;
 pub(crate) mod rules;
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
@@ -34,6 +37,48 @@ pub trait Facts {
 
     /// Returns all objects of a resource.
     fn all(&self, group: &str, plural: &str) -> Vec<Value>;
+}
+
+/// What an object has taken from the pools of the cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// Cluster IPs.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Ports of all nodes.
+    pub ports: BTreeSet<u16>,
+}
+
+/// The pools of the cluster, from which nothing is given twice. The errors are those of kube-apiserver.
+pub trait Pool {
+    /// Takes this address.
+    ///
+    /// # Errors
+    /// Says why nobody can have it.
+    fn take_address(&mut self, address: IpAddr) -> Result<(), String>;
+
+    /// Takes any address. Returns `None` if there is none.
+    fn next_address(&mut self) -> Option<IpAddr>;
+
+    /// Takes this port.
+    ///
+    /// # Errors
+    /// Says why nobody can have it.
+    fn take_port(&mut self, port: u16) -> Result<(), &'static str>;
+
+    /// Takes any port.
+    ///
+    /// # Errors
+    /// There is none.
+    fn next_port(&mut self) -> Result<u16, &'static str>;
+}
+
+/// The reason why an object does not get what it needs from a pool.
+#[derive(Debug)]
+pub enum Unallocated {
+    /// It asks for what it cannot have.
+    Invalid(FieldError),
+    /// There is nothing left.
+    Internal(String),
 }
 
 /// The rules of one kind. The defaults fit a built-in kind without rules of its own.
@@ -77,6 +122,24 @@ pub trait Strategy: Send + Sync {
     /// Returns the reason why a valid object must not be created, or `None` if it may.
     fn create_refusal(&self, _object: &Value) -> Option<String> {
         None
+    }
+
+    /// Returns what an object has taken from the pools; `None` for kinds that take nothing.
+    fn claims(&self, _object: &Value) -> Option<Claims> {
+        None
+    }
+
+    /// Takes from the pools what a new or updated object needs, before it is validated.
+    ///
+    /// # Errors
+    /// It cannot have that.
+    fn allocate(
+        &self,
+        _object: &mut Value,
+        _old: Option<&Value>,
+        _pool: &mut dyn Pool,
+    ) -> Result<(), Unallocated> {
+        Ok(())
     }
 
     /// Validates a new object.

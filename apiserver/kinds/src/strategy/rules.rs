@@ -4,7 +4,7 @@ use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
-use super::Facts;
+use super::{Claims, Facts, Pool, Unallocated};
 use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
@@ -42,6 +42,8 @@ pub(crate) struct Rules {
     pub(crate) admit: fn(&mut Value, &dyn Facts) -> Result<(), String>,
     /// Completes or refuses an updated object, given the old one.
     pub(crate) admit_update: fn(&mut Value, &Value, &dyn Facts) -> Result<(), String>,
+    /// What objects of this kind take from the pools of the cluster.
+    pub(crate) allocation: Option<Allocation>,
     /// Records the requesting user in a new object.
     pub(crate) requested_by: fn(&mut Value, &User),
     /// Returns the reason why a valid object must not be created, or `None` if it may.
@@ -62,6 +64,15 @@ pub(crate) struct Rules {
     pub(crate) orphan_warning: Option<&'static str>,
 }
 
+/// How objects of a kind take from the pools of the cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Allocation {
+    /// Returns what an object has taken.
+    pub(crate) claims: fn(&Value) -> Claims,
+    /// Takes what a new object, or one that replaces another one, needs.
+    pub(crate) take: fn(&mut Value, Option<&Value>, &mut dyn Pool) -> Result<(), Unallocated>,
+}
+
 /// Rules that do nothing.
 pub(crate) const NONE: Rules = Rules {
     normalize: |_| {},
@@ -79,6 +90,7 @@ pub(crate) const NONE: Rules = Rules {
     immutable_fields: &[],
     admit: |_, _| Ok(()),
     admit_update: |_, _, _| Ok(()),
+    allocation: None,
     requested_by: |_, _| {},
     create_refusal: |_| None,
     grace_period: None,

@@ -190,12 +190,12 @@ impl Storage {
     }
 
     /// Begins to store a new object, like [`Self::put`], if `check` allows it at this moment.
-    pub(crate) fn create<F: FnOnce() -> Result<(), Status>>(
+    pub(crate) fn create(
         &self,
         key: &str,
         document: Document,
-        check: F,
-    ) -> Result<impl Future<Output = Result<Entry, WriteError>> + Send + use<F>, Status> {
+        check: &dyn Fn() -> Result<(), Status>,
+    ) -> Result<impl Future<Output = Result<Entry, WriteError>> + Send + use<>, Status> {
         let _creating = self.creations.read();
         check()?;
         Ok(self.put(key, None, document))

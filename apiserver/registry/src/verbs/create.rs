@@ -14,6 +14,7 @@ use crate::target::Target;
 use crate::versions::current::Versions;
 use crate::versions::definitions::{Life, Served};
 use crate::versions::fields;
+use crate::write::allocation::settled;
 use crate::write::changed::Ownership;
 use crate::write::decode;
 use crate::write::identity;
@@ -95,6 +96,8 @@ async fn try_create(
     let served = target.served;
     system_fields(writes, &mut object);
     prepare(served, &mut object);
+    let reservation =
+        writes.allocator().allocate(writes.storage(), target, &mut object, None, context.dry_run)?;
     served.strategy().requested_by(&mut object, &context.user);
     let errors = validate::validate(target, &object, None, false);
     target.refuse(&object, &errors)?;
@@ -137,8 +140,8 @@ async fn try_create(
         return Ok(Written { object, created: true });
     }
     // Admission can take long, and namespace and definition may be deleted by now.
-    let stored = writes.storage().create(&key, document, || check_home(writes, target, target.name))?;
-    let entry = stored.await.map_err(|error| error.status(taken))?;
+    let stored = writes.storage().create(&key, document, &|| check_home(writes, target, target.name))?;
+    let entry = settled(reservation, stored).await.map_err(|error| error.status(taken))?;
     served.prove(&key, entry.revision, true);
     writes.wrote(served, &entry).await;
     Ok(Written { object: writes.versions().show(served, &entry.value, entry.revision).await?, created: true })
