@@ -44,6 +44,8 @@ pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     WatchOptions,
 };
+pub use housekeeping::certificate_requests::{SignRequests, Signed};
+pub use housekeeping::token_secrets::{SignTokens, TokenSecrets};
 pub use kinds::definition::{Converter, Definition, Structure, from_crd};
 pub use kinds::{Subresource, User};
 pub use options::{Housekeeping, Options};

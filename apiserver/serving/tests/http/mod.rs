@@ -19,6 +19,7 @@ mod paths;
 mod roles;
 mod sockets;
 mod store;
+mod token_secrets;
 mod tokens;
 mod verbs;
 mod watch;
