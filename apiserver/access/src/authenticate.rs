@@ -1,5 +1,7 @@
 //! Authentication of requests.
 
+use std::borrow::Cow;
+
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use machinery::status::Status;
@@ -7,6 +9,7 @@ use machinery::status::Status;
 use kinds::user::User;
 
 use crate::certificate::InvalidCertificate;
+use crate::socket;
 
 /// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {
@@ -56,13 +59,20 @@ pub(crate) fn without_token(request: &Parts) -> Result<User, Status> {
     }
 }
 
-/// Returns the bearer token of a request. The scheme is compared case-insensitively; other schemes and empty
+/// Returns the bearer token of a request, also one among the protocols of a WebSocket. The scheme is compared case-insensitively; other schemes and empty
 /// tokens count as no credentials.
 ///
 /// # Errors
 /// 400 for more than one `Authorization` header, since proxies and this server might pick different ones. 401
 /// for a token that is not ASCII, which no valid token is.
-pub fn bearer_token(request: &Parts) -> Result<Option<&str>, Status> {
+pub fn bearer_token(request: &Parts) -> Result<Option<Cow<'_, str>>, Status> {
+    match authorization(request)? {
+        Some(token) => Ok(Some(Cow::Borrowed(token))),
+        None => Ok(socket::token(&request.headers)?.map(Cow::Owned)),
+    }
+}
+
+fn authorization(request: &Parts) -> Result<Option<&str>, Status> {
     let mut values = request.headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {

@@ -10,6 +10,7 @@ pub mod authorize;
 pub mod certificate;
 pub mod impersonate;
 pub mod rbac;
+mod socket;
 pub mod tokens;
 
 pub use attributes::Attributes;
@@ -18,4 +19,5 @@ pub use authorize::{Authorizer, Decision, UserRules};
 pub use kinds::User;
 pub use kinds::user;
 pub use rbac::Rbac;
+pub use socket::{is_socket, is_token_protocol};
 pub use tokens::Tokens;

@@ -28,7 +28,38 @@ fn a_token_is_read_or_refused() {
             request.headers_mut().append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
         }
         let (parts, ()) = request.into_parts();
-        assert_eq!(bearer_token(&parts).map_err(|status| status.code), *expected, "{values:?}");
+        let found = bearer_token(&parts);
+        assert_eq!(
+            found.as_ref().map(Option::as_deref).map_err(|status| status.code),
+            *expected,
+            "{values:?}"
+        );
+    }
+}
+
+#[test]
+fn a_token_may_be_a_protocol_of_a_websocket() {
+    // The first is `token` in base64.
+    let token = "base64url.bearer.authorization.k8s.io.dG9rZW4";
+    let table: &[(&str, &[&str], Result<Option<&str>, u16>)] = &[
+        ("websocket", &[token, "base64.binary.k8s.io"], Ok(Some("token"))),
+        ("WebSocket", &[&format!("base64.binary.k8s.io, {token}")], Ok(Some("token"))),
+        ("websocket", &["base64.binary.k8s.io"], Ok(None)),
+        ("websocket", &[token], Err(401)),
+        ("websocket", &[token, token, "other"], Err(401)),
+        ("websocket", &["base64url.bearer.authorization.k8s.io.%", "other"], Err(401)),
+        ("SPDY/3.1", &[token, "other"], Ok(None)),
+    ];
+    for (upgrade, protocols, expected) in table {
+        let mut request =
+            Request::builder().header("upgrade", *upgrade).header("connection", "keep-alive, Upgrade");
+        for protocol in *protocols {
+            request = request.header("sec-websocket-protocol", *protocol);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        let found = bearer_token(&parts);
+        let found = found.as_ref().map(Option::as_deref).map_err(|status| status.code);
+        assert_eq!(found, *expected, "{protocols:?}");
     }
 }
 

@@ -15,6 +15,21 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
+/// Returns the text of the value at a path such as `spec.nodeName`; empty if there is none.
+pub(crate) fn shown_at(object: &Value, path: &str) -> String {
+    match path.split('.').fold(object, |value, step| &value[step]) {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the text of the value at a path; `zero` if there is none.
+pub(crate) fn shown_or(object: &Value, path: &str, zero: &str) -> String {
+    let shown = shown_at(object, path);
+    if shown.is_empty() { zero.to_owned() } else { shown }
+}
+
 /// Reports whether the object has an annotation.
 pub(crate) fn annotated(object: &Value, key: &str) -> bool {
     meta::annotations(object).is_some_and(|annotations| annotations.contains_key(key))

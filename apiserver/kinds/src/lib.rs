@@ -46,5 +46,6 @@ pub mod user;
 mod workloads;
 
 pub use groups::{columns, definitions, in_version, is_known, manifests, strategy, warnings, zero_object};
+pub use pods::{account, standards};
 pub use subresource::Subresource;
 pub use user::User;

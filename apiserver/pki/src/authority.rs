@@ -195,11 +195,28 @@ impl CertificateAuthority {
         Ok(Identity { certificate: certificate.pem(), key: key.to_pem() })
     }
 
-    fn issuer(&self) -> Result<Issuer<'_, &KeyPair>, Error> {
+    pub(crate) fn issuer(&self) -> Result<Issuer<'_, &KeyPair>, Error> {
         let der = pem::certificates(&self.certificate)?;
         let first = der.first().ok_or_else(|| Error::Certificate("no certificate".to_owned()))?;
         Issuer::from_ca_cert_der(first, &self.key.pair).map_err(|error| Error::Certificate(error.to_string()))
     }
+}
+
+/// Sets the times between which a certificate is valid.
+pub(crate) fn set_validity(
+    params: &mut CertificateParams,
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+) -> Result<(), String> {
+    let epoch = rcgen::date_time_ymd(1970, 1, 1);
+    let at = |time: DateTime<Utc>| {
+        u64::try_from(time.timestamp())
+            .map(|seconds| epoch + std::time::Duration::from_secs(seconds))
+            .map_err(|_| "the time is before 1970".to_owned())
+    };
+    params.not_before = at(start)?;
+    params.not_after = at(end)?;
+    Ok(())
 }
 
 /// Returns the parameters that authorities and leaf certificates share.
@@ -210,14 +227,8 @@ fn parameters(
     validity: Duration,
 ) -> Result<CertificateParams, String> {
     let mut params = CertificateParams::default();
-    let epoch = rcgen::date_time_ymd(1970, 1, 1);
-    let at = |time: DateTime<Utc>| {
-        u64::try_from(time.timestamp())
-            .map(|seconds| epoch + std::time::Duration::from_secs(seconds))
-            .map_err(|_| "the time is before 1970".to_owned())
-    };
-    params.not_before = at(now - Duration::minutes(BACKDATE_MINUTES))?;
-    params.not_after = at(now.checked_add_signed(validity).ok_or("the validity is too long")?)?;
+    let end = now.checked_add_signed(validity).ok_or("the validity is too long")?;
+    set_validity(&mut params, now - Duration::minutes(BACKDATE_MINUTES), end)?;
     let mut name = DistinguishedName::new();
     for organization in organizations {
         name.push(DnType::OrganizationName, organization.as_str());

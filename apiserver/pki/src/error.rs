@@ -30,6 +30,9 @@ pub enum Error {
         /// The reason.
         why: String,
     },
+    /// A certificate request cannot be used.
+    #[error("the certificate request can't be used: {0}")]
+    Request(String),
     /// A certificate could not be parsed.
     #[error("the certificate can't be read: {0}")]
     Certificate(String),

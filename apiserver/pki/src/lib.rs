@@ -10,6 +10,7 @@ mod inspect;
 mod key;
 pub mod kubeconfig;
 mod pem;
+mod request;
 mod rsa;
 mod signing;
 pub mod tls;
@@ -19,6 +20,7 @@ pub use error::Error;
 pub use inspect::{Facts, discovery_hash, inspect, inspect_der, renewal_due};
 pub use key::{KeyAlgorithm, PrivateKey};
 pub use pem::{certificates, public_key};
+pub use request::CertificateRequest;
 pub use signing::{SigningKey, TokenAlgorithm, TokenKeys, VerifyingKey};
 
 /// Default validity of a certificate authority: ten years, as in kubeadm.

@@ -44,6 +44,8 @@ pub use context::{
     Context, DeleteOptions, FieldValidation, Input, ListOptions, PatchBody, Preconditions, Propagation,
     WatchOptions,
 };
+pub use housekeeping::certificate_requests::{SignRequests, Signed};
+pub use housekeeping::token_secrets::{SignTokens, TokenSecrets};
 pub use kinds::definition::{Converter, Definition, Structure, from_crd};
 pub use kinds::{Subresource, User};
 pub use options::{Housekeeping, Options};
@@ -56,4 +58,5 @@ pub use versions::definitions::{Definitions, Served};
 pub use versions::kinds::{Kinds, OpenError};
 pub use versions::reader::Reader;
 pub use webhook::{WebhookCaller, WebhookError, WebhookRequest, WebhookResponse};
+pub use write::allocation::ServiceRange;
 pub use write::decode::strictness;

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use kinds::definition::Converter;
 
 use crate::admission::review::Admission;
+use crate::housekeeping::certificate_requests::SignRequests;
+use crate::housekeeping::token_secrets::TokenSecrets;
 use crate::versions::kinds::Kinds;
 use crate::webhook::caller::WebhookCaller;
+use crate::write::allocation::ServiceRange;
 
 /// The parts of the housekeeping to run. All of them are driven by watches.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Housekeeping {
     /// Delete dependents of deleted owners, and complete foreground and orphaning deletions.
     pub garbage_collection: bool,
@@ -21,6 +24,10 @@ pub struct Housekeeping {
     pub service_accounts: bool,
     /// The PEM text for the ConfigMap `kube-root-ca.crt` in each namespace; `None` if there is no such ConfigMap.
     pub root_certificate: Option<String>,
+    /// Fill the Secrets that are tokens of ServiceAccounts, and delete them with their account; `None` if nobody does that.
+    pub token_secrets: Option<TokenSecrets>,
+    /// Signs approved CertificateSigningRequests; `None` if nobody does that.
+    pub request_signer: Option<Arc<dyn SignRequests>>,
     /// Delete Events after an hour.
     pub event_expiry: bool,
     /// Create the default roles and bindings.
@@ -37,6 +44,8 @@ impl Default for Housekeeping {
             namespace_deletion: true,
             service_accounts: true,
             root_certificate: None,
+            token_secrets: None,
+            request_signer: None,
             event_expiry: true,
             roles: true,
             role_aggregation: true,
@@ -55,6 +64,10 @@ pub struct Options {
     pub converter: Option<Arc<dyn Converter>>,
     /// Rules for writes, applied in order.
     pub admission: Vec<Arc<dyn Admission>>,
+    /// Whether new pods are completed from their ServiceAccounts, like by kube-apiserver's plugin `ServiceAccount`.
+    pub service_accounts: bool,
+    /// The cluster IPs of Services.
+    pub service_range: ServiceRange,
     /// Calls webhooks. With `None`, requests that need a webhook fail.
     pub webhooks: Option<Arc<dyn WebhookCaller>>,
 }

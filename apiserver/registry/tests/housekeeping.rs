@@ -6,24 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use machinery::clock::Clock;
-use machinery::random::Random;
 use machinery::status::Status;
 use registry::{
     Admission, Context, DeleteOptions, EventType, Input, ListOptions, Operation, Options, PatchBody,
     Propagation, Registry, Review, Served, Subresource, WatchOptions,
 };
 use serde_json::{Value, json};
-use store::{Memory, Store};
+
+use crate::registry::common::open_with;
 
 pub async fn open() -> Registry {
     open_with(Options::default()).await
-}
-
-pub async fn open_with(options: Options) -> Registry {
-    let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
-    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
 }
 
 /// Refuses the writes for which the function has a reason.

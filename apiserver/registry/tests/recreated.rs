@@ -14,8 +14,8 @@ use registry::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use crate::registry::common::{GROUP, definition, serve};
-use crate::registry::housekeeping::{create, delete, gone, maps, open_with};
+use crate::registry::common::{GROUP, definition, open_with, serve};
+use crate::registry::housekeeping::{create, delete, gone, maps};
 
 type Selects = fn(&Review<'_>) -> bool;
 

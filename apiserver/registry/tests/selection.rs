@@ -110,6 +110,91 @@ async fn what_is_kept_beside_large_objects_is_enough_to_select_them() {
     assert_eq!(turns.count(), 0);
 }
 
+/// Creates an object of a built-in kind, as its kind's own namespace or in `default`, and returns its kind.
+async fn make(registry: &Registry, (group, version, plural): (&str, &str, &str), object: Value) -> Served {
+    let served = registry.served(group, version, plural).unwrap();
+    let namespace = if served.definition.namespaced { "default" } else { "" };
+    registry.create(&mut context(), &served, namespace, Input::new(object)).await.unwrap();
+    served
+}
+
+async fn selected(registry: &Registry, served: &Served, fields: &str) -> Result<usize, String> {
+    let options = ListOptions { field_selector: fields.into(), ..ListOptions::default() };
+    let list = registry.list(&mut context(), served, "", &options).await;
+    list.map(|list| list.items.len()).map_err(|status| status.message)
+}
+
+/// An unset field has the text that Go prints for it.
+#[tokio::test]
+async fn unset_fields_are_selected_by_the_zero_value_of_their_type() {
+    let (registry, _) = common::registry().await;
+    let template = json!({"metadata": {"labels": {"a": "b"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "x"}]}});
+    let metadata = json!({"name": "one"});
+    let pod = json!({"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "x"}]}});
+    let pods = make(&registry, ("", "v1", "pods"), pod).await;
+    let jobs = json!({"metadata": metadata, "spec": {"template": template}});
+    let jobs = make(&registry, ("batch", "v1", "jobs"), jobs).await;
+    let spec = json!({"replicas": 0, "selector": {"a": "b"}, "template": {"metadata": template["metadata"],
+        "spec": {"containers": [{"name": "c", "image": "x"}]}}});
+    let controllers = json!({"metadata": metadata, "spec": spec});
+    let controllers = make(&registry, ("", "v1", "replicationcontrollers"), controllers).await;
+    let nodes = make(&registry, ("", "v1", "nodes"), json!({"metadata": metadata})).await;
+    for (served, fields, count) in [
+        (&pods, "spec.hostNetwork=false", 1),
+        (&pods, "spec.hostNetwork=true", 0),
+        (&pods, "spec.nodeName=,status.podIP=,status.podIPs=,status.nominatedNodeName=,spec.host=", 1),
+        (&pods, "status.podIPs!=", 0),
+        (&pods, "status.phase=Pending,spec.restartPolicy=Always", 1),
+        (&jobs, "status.successful=0", 1),
+        (&jobs, "status.successful!=0", 0),
+        (&controllers, "status.replicas=0", 1),
+        (&nodes, "spec.unschedulable=false", 1),
+        (&nodes, "spec.unschedulable=", 0),
+        (&nodes, "metadata.name=one,spec.unschedulable!=true", 1),
+    ] {
+        assert_eq!(selected(&registry, served, fields).await, Ok(count), "{fields}");
+    }
+}
+
+#[tokio::test]
+async fn fields_that_a_kind_does_not_know_are_refused() {
+    let (registry, _) = common::registry().await;
+    let own = |field: &str| format!("field label not supported: {field}");
+    let known = |field: &str| {
+        format!("\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+    };
+    let job = "field label \"spec.suspend\" not supported for Job".to_owned();
+    for (group, version, plural, field, why) in [
+        ("", "v1", "pods", "spec.nope", Some(own("spec.nope"))),
+        ("", "v1", "nodes", "metadata.namespace", Some(own("metadata.namespace"))),
+        ("", "v1", "namespaces", "metadata.namespace", Some(own("metadata.namespace"))),
+        ("", "v1", "persistentvolumes", "metadata.namespace", None),
+        ("", "v1", "configmaps", "data.a", Some(known("data.a"))),
+        ("apps", "v1", "replicasets", "status.replicas", Some(known("status.replicas"))),
+        ("apps", "v1", "deployments", "status.replicas", Some(known("status.replicas"))),
+        (
+            "networking.k8s.io",
+            "v1",
+            "ipaddresses",
+            "spec.parentRef.resource",
+            Some(known("spec.parentRef.resource")),
+        ),
+        ("batch", "v1", "jobs", "spec.suspend", Some(job)),
+        ("events.k8s.io", "v1", "events", "source", Some(own("source"))),
+        ("", "v1", "events", "source", None),
+    ] {
+        let served = registry.served(group, version, plural).unwrap();
+        let found = selected(&registry, &served, &format!("{field}=")).await;
+        assert_eq!(found.err(), why, "{plural} {field}");
+    }
+    let mut definition = boxes(".spec.size");
+    definition["spec"]["scope"] = "Cluster".into();
+    let served = serve(&registry, &definition).await;
+    let found = selected(&registry, &served, "metadata.namespace=").await;
+    assert_eq!(found, Err(own("metadata.namespace")));
+}
+
 /// A custom kind with a field that is selectable, and a large one that is not.
 fn boxes(selectable: &str) -> Value {
     let string = json!({"type": "string"});

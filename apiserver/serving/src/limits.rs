@@ -42,6 +42,8 @@ pub const WAITING: Duration = Duration::from_secs(15);
 pub const WATCHES: usize = 16 * 1024;
 /// Concurrent watches of one user.
 pub const FLOW_WATCHES: usize = 2 * 1024;
+/// Size in bytes of what a client may send in one message over the WebSocket of a watch, which ignores it.
+pub const SOCKET_MESSAGE_BYTES: usize = 64 * 1024;
 /// Large requests that are worked on at the same time.
 pub const LARGE_REQUESTS: usize = 2;
 /// Large requests of one user that are worked on at the same time.

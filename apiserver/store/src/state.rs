@@ -211,6 +211,19 @@ impl State {
         Snapshot { revision: self.revision, items, remaining }
     }
 
+    /// Returns the object with this key, if it exists.
+    pub(crate) fn list_one(&self, key: &Key) -> Snapshot {
+        let items = self.get(key).cloned().into_iter().collect();
+        Snapshot { revision: self.revision, items, remaining: 0 }
+    }
+
+    /// Returns the objects below a prefix that are wanted.
+    pub(crate) fn list_wanted(&self, prefix: &Prefix, wanted: impl Fn(&Stored) -> bool) -> Snapshot {
+        let covered = self.covered(prefix, None).map(|(_, stored)| stored);
+        let items = covered.filter(|stored| wanted(stored)).cloned().collect();
+        Snapshot { revision: self.revision, items, remaining: 0 }
+    }
+
     pub(crate) fn check_reachable(&self, requested: Revision) -> Result<(), HistoryError> {
         if requested > self.revision {
             return Err(HistoryError::Future { requested, current: self.revision });

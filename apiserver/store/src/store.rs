@@ -233,6 +233,17 @@ impl Store {
         self.0.state.read().list(prefix, page)
     }
 
+    /// Returns one object, if it exists, as a list of what has its key.
+    pub fn list_one(&self, key: &Key) -> Snapshot {
+        self.0.state.read().list_one(key)
+    }
+
+    /// Returns the objects below a prefix that are wanted, all at one revision. No write is published while it decides, so `wanted` must
+    /// decide at once.
+    pub fn list_wanted(&self, prefix: &Prefix, wanted: impl Fn(&Stored) -> bool) -> Snapshot {
+        self.0.state.read().list_wanted(prefix, wanted)
+    }
+
     /// Returns the objects below a prefix as they were at `revision`.
     ///
     /// # Errors

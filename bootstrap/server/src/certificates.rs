@@ -14,6 +14,8 @@ use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config}
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
 use crate::data_directory::{DataDirectory, update_private, write_private};
+use crate::plane::ControllerManager;
+use crate::request_signer::RequestSigner;
 
 /// The common name of the certificate authority.
 const AUTHORITY: &str = "firstlight-ca";
@@ -176,6 +178,20 @@ impl Certificates {
     /// Returns the certificate of the authority, PEM.
     pub fn authority(&self) -> &str {
         self.authority.certificate()
+    }
+
+    /// Returns what the server does in place of kube-controller-manager, with this authority.
+    ///
+    /// # Errors
+    /// Its certificate is damaged.
+    pub fn controller_manager(&self) -> Result<ControllerManager> {
+        let identity = self.authority.identity();
+        let authority = CertificateAuthority::from_pem(&identity.certificate, &identity.key)?;
+        let (clock, random) = (self.clock.clone(), self.random.clone());
+        Ok(ControllerManager {
+            root_certificate: identity.certificate,
+            request_signer: Arc::new(RequestSigner { authority, clock, random }),
+        })
     }
 
     /// Returns the authority of client certificates.

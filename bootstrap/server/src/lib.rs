@@ -28,6 +28,7 @@ mod pods;
 pub mod process;
 pub mod providers;
 pub mod reboot;
+mod request_signer;
 mod runtime_extensions_client;
 pub mod servers;
 pub mod testing;

@@ -13,7 +13,9 @@ use machinery::hash::fnv1a_64;
 use machinery::random::Random;
 use net::Network;
 use pki::TokenKeys;
-use registry::{Context, Housekeeping, Input, PatchBody, Registry, Subresource};
+use registry::{
+    Context, Housekeeping, Input, PatchBody, Registry, ServiceRange, SignRequests, Subresource, TokenSecrets,
+};
 use serde_json::Value;
 use serving::node::Node;
 use serving::{Server, VersionInfo};
@@ -41,6 +43,27 @@ pub struct Dependencies {
     pub network: Arc<dyn Network>,
 }
 
+/// What the server does in place of kube-controller-manager for Pods and users, beside what every server does.
+pub struct ControllerManager {
+    /// The PEM text of the authority, which each namespace and each token Secret gets.
+    pub root_certificate: String,
+    /// Signs approved certificate requests.
+    pub request_signer: Arc<dyn SignRequests>,
+}
+
+impl ControllerManager {
+    fn housekeeping(self, tokens: &Tokens) -> Housekeeping {
+        let root_certificate = Some(self.root_certificate);
+        let signer = Arc::new(tokens.clone());
+        Housekeeping {
+            token_secrets: Some(TokenSecrets { signer, root_certificate: root_certificate.clone() }),
+            request_signer: Some(self.request_signer),
+            root_certificate,
+            ..Housekeeping::default()
+        }
+    }
+}
+
 /// A management plane without its sockets.
 #[derive(Clone)]
 pub struct Plane {
@@ -58,18 +81,17 @@ pub struct Plane {
 
 impl Plane {
     /// Starts the API server over `store`, and installs the CustomResourceDefinitions of Cluster API. `keys` sign and verify the tokens
-    /// of service accounts.
+    /// of service accounts. Without `duties`, somebody else does what kube-controller-manager does.
     ///
     /// # Errors
     /// The store fails, or its content cannot be served.
     pub async fn start(
         store: Store,
         dependencies: &Dependencies,
-        root_certificate: Option<String>,
+        duties: Option<ControllerManager>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, dependencies, root_certificate, keys, ClusterApiAdmission::default(), None)
-            .await
+        Self::start_with(store, dependencies, duties, keys, ClusterApiAdmission::default(), None).await
     }
 
     /// Like [`Plane::start`], with the given admission of the Cluster API kinds: its feature gates, and its warnings about kinds that no
@@ -80,7 +102,7 @@ impl Plane {
     pub async fn start_with(
         store: Store,
         dependencies: &Dependencies,
-        root_certificate: Option<String>,
+        duties: Option<ControllerManager>,
         keys: TokenKeys,
         cluster_api: ClusterApiAdmission,
         node: Option<Arc<dyn Node>>,
@@ -91,11 +113,17 @@ impl Plane {
         let rbac = Rbac::new(store.clone());
         let tokens =
             Tokens::new(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), keys);
+        let housekeeping = match duties {
+            Some(duties) => duties.housekeeping(&tokens),
+            None => Housekeeping::default(),
+        };
         let options = registry::Options {
             kinds: None,
-            housekeeping: Housekeeping { root_certificate, ..Housekeeping::default() },
+            housekeeping,
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
+            service_accounts: true,
+            service_range: ServiceRange::default(),
             webhooks: Some(Arc::new(HttpsCaller::over(
                 dependencies.network.clone(),
                 dependencies.clock.clone(),

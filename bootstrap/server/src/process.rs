@@ -89,7 +89,11 @@ impl Process {
         let kubelet =
             pods::kubelet(&directory, options, address, networks, authority, &dependencies.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &dependencies));
-        let plane = Plane::start_with(store, &dependencies, None, keys, cluster_api, Some(node)).await?;
+        let duties = match options.controllers.is_none() {
+            true => None,
+            false => Some(certificates.controller_manager()?),
+        };
+        let plane = Plane::start_with(store, &dependencies, duties, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.

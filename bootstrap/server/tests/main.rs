@@ -20,5 +20,6 @@ mod open_files;
 mod options;
 mod providers;
 mod reboot;
+mod request_signer;
 mod token_keys;
 mod webhooks;

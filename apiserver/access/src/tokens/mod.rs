@@ -3,6 +3,7 @@
 pub mod bootstrap;
 mod claims;
 mod jwt;
+mod secrets;
 mod service_account;
 
 use std::sync::Arc;
@@ -114,7 +115,10 @@ impl Tokens {
                 self.audiences().into_iter().filter(|one| audiences.contains(one)).collect();
             return if good.is_empty() { Err(Refusal::Unknown) } else { Ok((user, good)) };
         }
-        self.0.service_account(token, audiences)
+        match self.0.secret_claims(token) {
+            Some(claims) => self.0.secret_token(token, &claims, audiences),
+            None => self.0.service_account(token, audiences),
+        }
     }
 }
 
@@ -138,7 +142,7 @@ impl Authenticator for Tokens {
             return Ok(user.clone());
         }
         let Some(token) = bearer_token(request)? else { return without_token(request) };
-        match self.verify(token, &self.audiences()) {
+        match self.verify(&token, &self.audiences()) {
             Ok((user, _)) => Ok(user),
             Err(refusal) => {
                 if let Refusal::Refused(why) = refusal {

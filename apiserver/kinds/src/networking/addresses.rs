@@ -1,5 +1,4 @@
-//! The cluster IPs of a Service and their IP families. The server does not allocate cluster IPs, and the cluster has
-//! IPv4 only.
+//! The cluster IPs of a Service and their IP families. The cluster has IPv4 only.
 
 use std::collections::HashSet;
 use std::net::IpAddr;

@@ -23,7 +23,7 @@ static KINDS: [Kind; 8] = [
         .rules(service::SERVICE),
     kind(GROUP, "Ingress", "ingresses", &["ing"]).status().generation().rules(ingress::INGRESS),
     kind(GROUP, "IngressClass", "ingressclasses", &[]).cluster().generation().metadata_repeats(2, 2).rules(ingress::INGRESS_CLASS),
-    kind(GROUP, "IPAddress", "ipaddresses", &["ip"]).cluster().selectable(&["spec.parentRef.resource"])
+    kind(GROUP, "IPAddress", "ipaddresses", &["ip"]).cluster()
         .rules(Rules { immutable_fields: &["spec.parentRef"], ..NONE }),
     kind(GROUP, "NetworkPolicy", "networkpolicies", &["netpol"]).generation().rules(network_policy::NETWORK_POLICY),
     kind(GROUP, "ServiceCIDR", "servicecidrs", &[]).cluster().status(),

@@ -1,6 +1,7 @@
 //! Services, Endpoints, EndpointSlices, Ingresses, NetworkPolicies and addresses.
 
 mod addresses;
+mod allocation;
 mod columns;
 mod endpoints;
 mod ingress;

@@ -1,13 +1,13 @@
-//! Services. The server allocates no cluster IPs and no node ports, because no proxy carries their traffic.
+//! Services.
 
 use std::collections::{BTreeSet, HashSet};
 
 use machinery::field::{FieldError, FieldErrorKind};
 use serde_json::{Value, json};
 
-use super::{addresses, ingress};
+use super::{addresses, allocation, ingress};
 use crate::fields::{forbidden, invalid, required};
-use crate::strategy::rules::{NONE, Rules};
+use crate::strategy::rules::{Allocation, NONE, Rules};
 
 /// `v1.Service`.
 pub(crate) const SERVICE: Rules = Rules {
@@ -15,6 +15,7 @@ pub(crate) const SERVICE: Rules = Rules {
     normalize,
     validate,
     prepare: addresses::complete,
+    allocation: Some(Allocation { claims: allocation::claims, take: allocation::allocate }),
     prepare_update: |service, old| {
         addresses::complete_update(service, old);
         forget(service, old);
@@ -124,9 +125,6 @@ fn normalize(service: &mut Value) {
     }
 }
 
-/// The default range of node ports.
-const NODE_PORTS: std::ops::RangeInclusive<i64> = 30_000..=32_767;
-
 fn validate(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
     let ports = spec["ports"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -159,10 +157,6 @@ fn validate(service: &Value) -> Vec<FieldError> {
         let node_port = port["nodePort"].as_i64().unwrap_or(0);
         if node_port != 0 && kind == "ClusterIP" {
             errors.push(forbidden(format!("{path}.nodePort"), "may not be used when `type` is 'ClusterIP'"));
-        }
-        if node_port != 0 && kind != "ClusterIP" && !NODE_PORTS.contains(&node_port) {
-            let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
-            errors.push(invalid(format!("{path}.nodePort"), node_port, why));
         }
         if !node_ports.insert((&port["protocol"], node_port)) && node_port != 0 {
             errors.push(FieldError::new(

@@ -23,7 +23,7 @@ static KINDS: [Kind; 3] = [
     kind("", "Pod", "pods", &["po"]).status().all().generation()
         .parts(&[Subresource::EphemeralContainers, Subresource::Resize]).returns_deleted().selectable(&[
         "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
-        "status.phase", "status.podIP", "status.nominatedNodeName",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName", "spec.host",
     ]).metadata_repeats(2, 2).rules(rules::POD),
     kind("", "PodTemplate", "podtemplates", &[]).generation().returns_deleted().rules(rules::POD_TEMPLATE),
 ];

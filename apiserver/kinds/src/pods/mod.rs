@@ -1,5 +1,6 @@
 //! Pods and PodTemplates, and the pod specs in the templates of other kinds.
 
+pub mod account;
 mod admit;
 mod annotations;
 pub(crate) mod columns;
@@ -16,6 +17,7 @@ mod rules;
 pub(crate) mod scheduling;
 mod security;
 pub(crate) mod spec;
+pub mod standards;
 mod status;
 mod update;
 mod volumes;

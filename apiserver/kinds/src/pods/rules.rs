@@ -8,13 +8,24 @@ use super::gated::drop_gated;
 use super::requests::{pod_requests, quality, requests};
 use super::spec::validate_spec;
 use super::{annotations, parts, scheduling, status, update};
-use crate::fields::forbidden;
+use crate::fields::{forbidden, shown_at, shown_or};
 use crate::strategy::rules::{NONE, Rules};
 
 /// `v1.Pod`.
 pub(crate) const POD: Rules = Rules {
     drop_gated: |pod| drop_gated(pod, "/spec"),
     admit,
+    admit_update: |pod, old, _| {
+        for field in ["priority", "preemptionPolicy"] {
+            if pod["spec"][field].is_null()
+                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
+            {
+                spec.insert(field.to_owned(), before.clone());
+            }
+        }
+        tolerate(&mut pod["spec"]);
+        Ok(())
+    },
     grace_period: Some(grace_period),
     normalize: |pod| {
         pod_addresses(pod);
@@ -35,17 +46,6 @@ pub(crate) const POD: Rules = Rules {
         pod["status"] = json!({"phase": "Pending", "qosClass": quality});
         gate(pod);
         scheduling::merge_label_keys(pod);
-        tolerate(&mut pod["spec"]);
-    },
-    prepare_update: |pod, old| {
-        for field in ["priority", "preemptionPolicy"] {
-            if pod["spec"][field].is_null()
-                && let (Some(spec), Some(before)) = (pod["spec"].as_object_mut(), old["spec"].get(field))
-            {
-                spec.insert(field.to_owned(), before.clone());
-            }
-        }
-        tolerate(&mut pod["spec"]);
     },
     validate: |pod| {
         let mut errors = annotations::check(pod);
@@ -67,6 +67,7 @@ pub(crate) const POD: Rules = Rules {
         errors.extend(annotations::app_armor_agrees(pod));
         errors
     },
+    field,
     prepare_part: parts::prepare,
     validate_part: parts::validate,
     immutable: |pod, old| {
@@ -89,6 +90,18 @@ pub(crate) const POD: Rules = Rules {
     },
     ..NONE
 };
+
+/// Returns the value of a selectable field.
+fn field(pod: &Value, field: &str) -> String {
+    match field {
+        "spec.host" => shown_at(pod, "spec.nodeName"),
+        "spec.hostNetwork" => shown_or(pod, field, "false"),
+        "status.podIP" => pod["status"]["podIPs"][0]["ip"].as_str().unwrap_or_default().to_owned(),
+        // kube-apiserver knows this field and gives it no value.
+        "status.podIPs" => String::new(),
+        field => shown_at(pod, field),
+    }
+}
 
 /// Refuses projected service account tokens in a pod without a service account.
 fn tokens(spec: &Value, errors: &mut Vec<machinery::field::FieldError>) {

@@ -2,12 +2,10 @@
 
 use machinery::meta::text;
 
-use super::priority_class;
+use super::priority_class::{self, GROUP};
 use crate::columns::{AGE, Column, NAME, column, counter};
 use crate::kind::{Kind, kind};
 use crate::subject::{NOTHING, Subject};
-
-const GROUP: &str = "scheduling.k8s.io";
 
 /// The kinds of this folder.
 pub(crate) static SUBJECT: Subject = Subject { kinds: &KINDS, columns, ..NOTHING };

@@ -1,7 +1,10 @@
 //! The strategies of kinds without rules of their own.
 
+use serde_json::Value;
+
 use super::{Generation, Strategy};
 use crate::definition::Definition;
+use crate::fields::shown_or;
 
 /// The strategy of custom resources.
 pub(crate) struct Custom {
@@ -30,6 +33,10 @@ impl Strategy for Custom {
 
     fn metadata_repeats(&self) -> (usize, usize) {
         (1, 0)
+    }
+
+    fn selects_namespace(&self, namespaced: bool) -> bool {
+        namespaced
     }
 
     fn unknown_field(&self, field: &str) -> String {
@@ -61,5 +68,13 @@ impl Strategy for BuiltIn {
 
     fn selectable(&self) -> &'static [&'static str] {
         &["spec.nodeName", "status.phase", "spec.schedulerName", "spec.unschedulable", "type"]
+    }
+
+    fn selects_namespace(&self, _namespaced: bool) -> bool {
+        true
+    }
+
+    fn field(&self, object: &Value, field: &str) -> String {
+        shown_or(object, field, if field == "spec.unschedulable" { "false" } else { "" })
     }
 }

@@ -11,7 +11,7 @@ use machinery::limits::MAX_FIELD_ERRORS;
 use machinery::meta;
 use serde_json::Value;
 
-use super::{Find, Generation, Strategy, masked, unknown_field};
+use super::{Claims, Facts, Generation, Pool, Strategy, Unallocated, masked, unknown_field};
 use crate::definition::Structure;
 use crate::fields::invalid;
 use crate::kind::Kind;
@@ -75,8 +75,12 @@ impl Strategy for Known {
         (self.kind.rules.normalize)(object);
     }
 
-    fn admit_create(&self, object: &mut Value, find: &Find<'_>) -> Result<(), String> {
-        (self.kind.rules.admit)(object, find)
+    fn admit_create(&self, object: &mut Value, facts: &dyn Facts) -> Result<(), String> {
+        (self.kind.rules.admit)(object, facts)
+    }
+
+    fn admit_update(&self, object: &mut Value, old: &Value, facts: &dyn Facts) -> Result<(), String> {
+        (self.kind.rules.admit_update)(object, old, facts)
     }
 
     /// Resets the status of a new object, except for Nodes, because kubelets register them with a status.
@@ -111,6 +115,19 @@ impl Strategy for Known {
             (self.kind.rules.prepare_status)(object, old);
         }
         (self.kind.rules.prepare_part)(part, object, old, now);
+    }
+
+    fn claims(&self, object: &Value) -> Option<Claims> {
+        Some((self.kind.rules.allocation?.claims)(object))
+    }
+
+    fn allocate(
+        &self,
+        object: &mut Value,
+        old: Option<&Value>,
+        pool: &mut dyn Pool,
+    ) -> Result<(), Unallocated> {
+        self.kind.rules.allocation.map_or(Ok(()), |allocation| (allocation.take)(object, old, pool))
     }
 
     fn create_refusal(&self, object: &Value) -> Option<String> {
@@ -171,6 +188,10 @@ impl Strategy for Known {
 
     fn selectable(&self) -> &'static [&'static str] {
         self.kind.selectable
+    }
+
+    fn field(&self, object: &Value, field: &str) -> String {
+        (self.kind.rules.field)(object, field)
     }
 
     fn unknown_field(&self, field: &str) -> String {

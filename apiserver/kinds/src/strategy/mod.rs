@@ -4,10 +4,14 @@ pub(crate) mod custom;
 pub(crate) mod known;
 pub(crate) mod rules;
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
+use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
 
@@ -26,8 +30,56 @@ pub enum Generation {
     All,
 }
 
-/// Looks an object up by group, plural and name. Returns `None` if it does not exist.
-pub type Find<'f> = dyn Fn(&str, &str, &str) -> Option<Value> + 'f;
+/// What rules ask about other objects, which are cluster-scoped.
+pub trait Facts {
+    /// Looks an object up by group, plural and name. Returns `None` if it does not exist.
+    fn find(&self, group: &str, plural: &str, name: &str) -> Option<Value>;
+
+    /// Returns all objects of a resource.
+    fn all(&self, group: &str, plural: &str) -> Vec<Value>;
+}
+
+/// What an object has taken from the pools of the cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// Cluster IPs.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Ports of all nodes.
+    pub ports: BTreeSet<u16>,
+}
+
+/// The pools of the cluster, from which nothing is given twice. The errors are those of kube-apiserver.
+pub trait Pool {
+    /// Takes this address.
+    ///
+    /// # Errors
+    /// Says why nobody can have it.
+    fn take_address(&mut self, address: IpAddr) -> Result<(), String>;
+
+    /// Takes any address. Returns `None` if there is none.
+    fn next_address(&mut self) -> Option<IpAddr>;
+
+    /// Takes this port.
+    ///
+    /// # Errors
+    /// Says why nobody can have it.
+    fn take_port(&mut self, port: u16) -> Result<(), &'static str>;
+
+    /// Takes any port.
+    ///
+    /// # Errors
+    /// There is none.
+    fn next_port(&mut self) -> Result<u16, &'static str>;
+}
+
+/// The reason why an object does not get what it needs from a pool.
+#[derive(Debug)]
+pub enum Unallocated {
+    /// It asks for what it cannot have.
+    Invalid(FieldError),
+    /// There is nothing left.
+    Internal(String),
+}
 
 /// The rules of one kind. The defaults fit a built-in kind without rules of its own.
 pub trait Strategy: Send + Sync {
@@ -40,12 +92,20 @@ pub trait Strategy: Send + Sync {
     /// Records the requesting user in a new object.
     fn requested_by(&self, _object: &mut Value, _user: &User) {}
 
-    /// Applies admission that depends on other objects: refuses a new object, or completes it from the classes that it
-    /// names.
+    /// Applies admission that depends on other objects, before and after webhooks: refuses a new object, or completes it from the classes
+    /// that it names.
     ///
     /// # Errors
     /// The reason of the refusal.
-    fn admit_create(&self, _object: &mut Value, _find: &Find<'_>) -> Result<(), String> {
+    fn admit_create(&self, _object: &mut Value, _facts: &dyn Facts) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Like [`Self::admit_create`], for an update.
+    ///
+    /// # Errors
+    /// The reason of the refusal.
+    fn admit_update(&self, _object: &mut Value, _old: &Value, _facts: &dyn Facts) -> Result<(), String> {
         Ok(())
     }
 
@@ -62,6 +122,24 @@ pub trait Strategy: Send + Sync {
     /// Returns the reason why a valid object must not be created, or `None` if it may.
     fn create_refusal(&self, _object: &Value) -> Option<String> {
         None
+    }
+
+    /// Returns what an object has taken from the pools; `None` for kinds that take nothing.
+    fn claims(&self, _object: &Value) -> Option<Claims> {
+        None
+    }
+
+    /// Takes from the pools what a new or updated object needs, before it is validated.
+    ///
+    /// # Errors
+    /// It cannot have that.
+    fn allocate(
+        &self,
+        _object: &mut Value,
+        _old: Option<&Value>,
+        _pool: &mut dyn Pool,
+    ) -> Result<(), Unallocated> {
+        Ok(())
     }
 
     /// Validates a new object.
@@ -104,22 +182,19 @@ pub trait Strategy: Send + Sync {
         Generation::Untouched
     }
 
+    /// Returns whether field selectors support `metadata.namespace`, which is empty for objects without a namespace.
+    fn selects_namespace(&self, namespaced: bool) -> bool {
+        namespaced || self.selectable().is_empty()
+    }
+
     /// Returns the fields that field selectors support beside `metadata.name` and `metadata.namespace`.
     fn selectable(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Returns the value of a field of [`Self::selectable`] as text, empty if the field is absent.
+    /// Returns the value of a field of [`Self::selectable`] as text. An absent field has the text of the zero value of its type in Go.
     fn field(&self, object: &Value, field: &str) -> String {
-        let mut value = object;
-        for part in field.split('.') {
-            value = &value[part];
-        }
-        match value {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
-        }
+        shown_at(object, field)
     }
 
     /// Returns the error message for a field that field selectors do not support.

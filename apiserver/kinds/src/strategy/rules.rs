@@ -4,7 +4,8 @@ use machinery::apply::Reset;
 use machinery::field::FieldError;
 use serde_json::Value;
 
-use super::Find;
+use super::{Claims, Facts, Pool, Unallocated};
+use crate::fields::shown_at;
 use crate::subresource::Subresource;
 use crate::user::User;
 
@@ -38,7 +39,11 @@ pub(crate) struct Rules {
     /// Fields that are immutable after creation, as paths such as `spec.selector`.
     pub(crate) immutable_fields: &'static [&'static str],
     /// Applies the classes that a new object refers to, or returns the reason why it is refused.
-    pub(crate) admit: fn(&mut Value, &Find<'_>) -> Result<(), String>,
+    pub(crate) admit: fn(&mut Value, &dyn Facts) -> Result<(), String>,
+    /// Completes or refuses an updated object, given the old one.
+    pub(crate) admit_update: fn(&mut Value, &Value, &dyn Facts) -> Result<(), String>,
+    /// What objects of this kind take from the pools of the cluster.
+    pub(crate) allocation: Option<Allocation>,
     /// Records the requesting user in a new object.
     pub(crate) requested_by: fn(&mut Value, &User),
     /// Returns the reason why a valid object must not be created, or `None` if it may.
@@ -47,6 +52,8 @@ pub(crate) struct Rules {
     pub(crate) grace_period: Option<fn(&Value, Option<i64>) -> i64>,
     /// Validates a name, and returns the error messages.
     pub(crate) check_name: fn(&str) -> Vec<String>,
+    /// Returns the value of a selectable field as text.
+    pub(crate) field: fn(&Value, &str) -> String,
     /// Returns the error message for a field that field selectors do not support.
     pub(crate) unknown_field: Option<fn(&str) -> String>,
     /// Converts an object to another version, for kinds whose versions differ by more than `apiVersion`.
@@ -55,6 +62,15 @@ pub(crate) struct Rules {
     pub(crate) reset: fn(Subresource) -> Option<Reset<'static>>,
     /// The warning for a client that deletes an object without a propagation policy.
     pub(crate) orphan_warning: Option<&'static str>,
+}
+
+/// How objects of a kind take from the pools of the cluster.
+#[derive(Clone, Copy)]
+pub(crate) struct Allocation {
+    /// Returns what an object has taken.
+    pub(crate) claims: fn(&Value) -> Claims,
+    /// Takes what a new object, or one that replaces another one, needs.
+    pub(crate) take: fn(&mut Value, Option<&Value>, &mut dyn Pool) -> Result<(), Unallocated>,
 }
 
 /// Rules that do nothing.
@@ -73,10 +89,13 @@ pub(crate) const NONE: Rules = Rules {
     prepare_status: |_, _| {},
     immutable_fields: &[],
     admit: |_, _| Ok(()),
+    admit_update: |_, _, _| Ok(()),
+    allocation: None,
     requested_by: |_, _| {},
     create_refusal: |_| None,
     grace_period: None,
     check_name: machinery::names::dns1123_subdomain,
+    field: shown_at,
     unknown_field: None,
     in_version: None,
     reset: |_| None,

@@ -20,7 +20,7 @@ static KINDS: [Kind; 7] = [
     kind("apps", "ControllerRevision", "controllerrevisions", &[]).rules(Rules { immutable_fields: &["data"], ..NONE }),
     kind("apps", "DaemonSet", "daemonsets", &["ds"]).status().all().generation().rules(daemon_set::DAEMON_SET),
     kind("apps", "Deployment", "deployments", &["deploy"]).status().scale().all().generation_of(Generation::SpecAndAnnotations).rules(deployment::DEPLOYMENT),
-    kind("apps", "ReplicaSet", "replicasets", &["rs"]).status().scale().all().generation().selectable(&["status.replicas"])
+    kind("apps", "ReplicaSet", "replicasets", &["rs"]).status().scale().all().generation()
         .rules(deployment::REPLICA_SET),
     kind("apps", "StatefulSet", "statefulsets", &["sts"]).status().scale().all().generation().metadata_repeats(2, 2).rules(stateful_set::STATEFUL_SET),
     kind("policy", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]).status().generation().conditional().metadata_repeats(0, 0)

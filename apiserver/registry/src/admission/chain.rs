@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::attributes::Attributes;
 use super::configured::Configured;
 use super::patched::keep_managers;
+use super::plugins::Plugins;
 use super::policy::Policy;
 use super::review::{Admission, Operation, Review};
 use super::webhook::Webhook;
@@ -22,6 +23,7 @@ use crate::versions::current::Versions;
 
 /// Everybody who is asked about a write: the embedder's rules, and the webhooks and policies that are configured in the API.
 pub(crate) struct AdmissionChain {
+    plugins: Plugins,
     rules: Vec<Arc<dyn Admission>>,
     storage: Arc<Storage>,
     versions: Arc<Versions>,
@@ -31,14 +33,15 @@ pub(crate) struct AdmissionChain {
 
 impl AdmissionChain {
     pub(crate) fn new(
+        plugins: Plugins,
         rules: Vec<Arc<dyn Admission>>,
         storage: Arc<Storage>,
         versions: Arc<Versions>,
     ) -> Self {
-        Self { rules, storage, versions, configured: Mutex::default() }
+        Self { plugins, rules, storage, versions, configured: Mutex::default() }
     }
 
-    /// Calls the embedder's rules and the mutating webhooks, which may change the object.
+    /// Calls the built-in plugins, the embedder's rules and the mutating webhooks, which may change the object.
     pub(crate) async fn mutate(
         &self,
         context: &mut Context,
@@ -47,6 +50,7 @@ impl AdmissionChain {
         old: Option<&Value>,
         object: &mut Value,
     ) -> Result<(), Status> {
+        self.plugins.admit(self.versions.reader(), target, operation, old, object).await?;
         for admission in &self.rules {
             let review = self.review(context, target, operation, old);
             let mut warnings = Vec::new();
@@ -57,7 +61,7 @@ impl AdmissionChain {
         self.call_mutating(context, target, operation, old, object).await
     }
 
-    /// Calls the embedder's rules, the policies and the validating webhooks, which may refuse the write.
+    /// Calls the built-in plugins, the embedder's rules, the policies and the validating webhooks, which may refuse the write.
     pub(crate) async fn validate(
         &self,
         context: &mut Context,
@@ -66,6 +70,9 @@ impl AdmissionChain {
         old: Option<&Value>,
         object: &Value,
     ) -> Result<(), Status> {
+        let reader = self.versions.reader();
+        let warnings = self.plugins.check(reader, target, operation, old, object).await?;
+        context.warnings.extend(warnings);
         for admission in &self.rules {
             let review = self.review(context, target, operation, old);
             let mut warnings = Vec::new();
@@ -150,8 +157,12 @@ impl AdmissionChain {
         let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let managers = object["metadata"].get("managedFields").cloned();
-        webhooks::mutate(&self.versions, &configured.mutating, &attributes, object, &mut context.warnings)
-            .await?;
+        let (webhooks, warnings) = (&configured.mutating, &mut context.warnings);
+        let round = webhooks::mutate(&self.versions, webhooks, &attributes, object, warnings).await?;
+        if round.changed {
+            self.plugins.admit(self.versions.reader(), target, operation, old, object).await?;
+        }
+        webhooks::mutate_again(&self.versions, webhooks, &attributes, round, object, warnings).await?;
         context.warnings.extend(keep_managers(managers, object));
         Ok(())
     }

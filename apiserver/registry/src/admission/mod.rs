@@ -9,6 +9,8 @@ mod configured;
 mod matcher;
 mod matching;
 mod patched;
+pub(crate) mod plugins;
+mod pod_security;
 mod policies;
 mod policy;
 mod response;

@@ -19,22 +19,41 @@ use super::webhook::Webhook;
 use crate::versions::current::Versions;
 use crate::write::decode;
 
-/// Calls the mutating webhooks one after the other, each with the object as the previous ones changed it. Then it calls
-/// those with `reinvocationPolicy: IfNeeded` again, if the object has changed since their call.
+/// What the first round of mutating webhooks has done.
+pub(crate) struct Round {
+    /// For each webhook that may be called again: the object after its call.
+    seen: Vec<Option<Value>>,
+    /// Whether a webhook has changed the object.
+    pub(crate) changed: bool,
+}
+
+/// Calls the mutating webhooks one after the other, each with the object as the previous ones changed it.
 pub(crate) async fn mutate(
     versions: &Versions,
     webhooks: &[Webhook],
     attributes: &Attributes<'_>,
     object: &mut Value,
     warnings: &mut Vec<String>,
-) -> Result<(), Status> {
-    // For each webhook that may be called again: the object after the first call.
-    let mut seen: Vec<Option<Value>> = Vec::with_capacity(webhooks.len());
+) -> Result<Round, Status> {
+    let mut round = Round { seen: Vec::with_capacity(webhooks.len()), changed: false };
     for webhook in webhooks {
         let called = mutate_one(versions, webhook, attributes, object, warnings).await?;
-        seen.push((called && webhook.again).then(|| object.clone()));
+        round.changed |= called == Called::Changed;
+        round.seen.push((called != Called::No && webhook.again).then(|| object.clone()));
     }
-    for (webhook, seen) in webhooks.iter().zip(seen) {
+    Ok(round)
+}
+
+/// Calls the webhooks with `reinvocationPolicy: IfNeeded` again, if the object has changed since their call.
+pub(crate) async fn mutate_again(
+    versions: &Versions,
+    webhooks: &[Webhook],
+    attributes: &Attributes<'_>,
+    round: Round,
+    object: &mut Value,
+    warnings: &mut Vec<String>,
+) -> Result<(), Status> {
+    for (webhook, seen) in webhooks.iter().zip(round.seen) {
         if seen.is_some_and(|seen| seen != *object) {
             mutate_one(versions, webhook, attributes, object, warnings).await?;
         }
@@ -42,33 +61,44 @@ pub(crate) async fn mutate(
     Ok(())
 }
 
-/// Calls a webhook that matches the request and applies its patch. Returns whether it was called.
+/// What became of a call.
+#[derive(PartialEq, Eq)]
+enum Called {
+    /// The webhook does not match the request.
+    No,
+    Unchanged,
+    Changed,
+}
+
+/// Calls a webhook that matches the request and applies its patch.
 async fn mutate_one(
     versions: &Versions,
     webhook: &Webhook,
     attributes: &Attributes<'_>,
     object: &mut Value,
     warnings: &mut Vec<String>,
-) -> Result<bool, Status> {
+) -> Result<Called, Status> {
     let Some((version, case)) = concerns(versions, webhook, attributes, object).await? else {
-        return Ok(false);
+        return Ok(Called::No);
     };
     let Some(verdict) = call(versions, webhook, attributes.dry_run, case, true).await? else {
-        return Ok(true);
+        return Ok(Called::Unchanged);
     };
     warnings.extend(verdict.warnings);
     if let Some(status) = &verdict.denied {
         return Err(response::denial(&webhook.name, status));
     }
     if verdict.patch.is_empty() {
-        return Ok(true);
+        return Ok(Called::Unchanged);
     }
     if attributes.operation == Operation::Delete {
         let why = "attempted to modify the object, which is not supported for this operation";
         return Err(Status::internal(format!("admission webhook {:?} {why}", webhook.name)));
     }
-    *object = patched(versions, attributes, object, &version, &verdict.patch).await?;
-    Ok(true)
+    let patched = patched(versions, attributes, object, &version, &verdict.patch).await?;
+    let called = if patched == *object { Called::Unchanged } else { Called::Changed };
+    *object = patched;
+    Ok(called)
 }
 
 /// Returns the object after the webhook's patch, in the version of the request and with its defaults.

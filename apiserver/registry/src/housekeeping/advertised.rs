@@ -1,7 +1,7 @@
 //! Maintains the Service `kubernetes` in `default`, through which Pods reach the server, with its Endpoints and
 //! EndpointSlice.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use kinds::Subresource;
@@ -15,9 +15,6 @@ use crate::write::writes::Writes;
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
-
-/// The first address of kube-apiserver's default range for Services.
-const CLUSTER_ADDRESS: &str = "10.0.0.1";
 
 /// The port of the Service.
 const PORT: u16 = 443;
@@ -76,7 +73,7 @@ impl Advertised {
         let key = crate::storage::keys::object(&served.definition, NAMESPACE, NAME);
         let found: Option<Value> =
             writes.storage().get(&key).and_then(|entry| machinery::decode::own(&entry.value).ok());
-        let wanted = self.wanted();
+        let wanted = self.wanted(writes.allocator().range().api_server());
         match (found, wanted) {
             (None, None) => {}
             (None, Some(wanted)) => {
@@ -111,7 +108,7 @@ impl Advertised {
     }
 
     /// Returns the desired object; `None` if it must not exist.
-    fn wanted(&self) -> Option<Value> {
+    fn wanted(&self, service: Ipv4Addr) -> Option<Value> {
         let (address, port) = (self.address.ip(), self.address.port());
         let reachable = !address.is_loopback() && !address.is_unspecified();
         match self.kind {
@@ -119,7 +116,7 @@ impl Advertised {
                 "apiVersion": "v1", "kind": "Service",
                 "metadata": {"name": NAME, "labels": {"provider": "kubernetes", "component": "apiserver"}},
                 "spec": {
-                    "clusterIP": CLUSTER_ADDRESS, "ipFamilyPolicy": "SingleStack", "sessionAffinity": "None",
+                    "clusterIP": service, "ipFamilyPolicy": "SingleStack", "sessionAffinity": "None",
                     "type": "ClusterIP", "ipFamilies": ["IPv4"],
                     "ports": [{"name": "https", "port": PORT, "protocol": "TCP", "targetPort": port}],
                 },

@@ -3,6 +3,7 @@
 
 pub(crate) mod advertised;
 mod aggregation;
+pub(crate) mod certificate_requests;
 mod cleanup;
 mod default_roles;
 mod edit;
@@ -16,3 +17,4 @@ mod rings;
 mod service_accounts;
 pub(crate) mod start;
 mod terminating;
+pub(crate) mod token_secrets;

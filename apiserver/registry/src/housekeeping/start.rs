@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::part::run;
-use super::{aggregation, cleanup, events, garbage, namespaces, policy, service_accounts};
+use super::{
+    aggregation, certificate_requests, cleanup, events, garbage, namespaces, policy, service_accounts,
+    token_secrets,
+};
 use crate::options::Housekeeping;
 use crate::write::writes::Writes;
 
@@ -25,6 +28,14 @@ pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
     if parts.service_accounts || parts.root_certificate.is_some() {
         run(writes, "/registry/core/", move |writes| {
             service_accounts::Defaults::new(writes, parts.service_accounts, parts.root_certificate)
+        });
+    }
+    if let Some(content) = parts.token_secrets {
+        run(writes, "/registry/core/", move |writes| token_secrets::Filling::new(writes, content));
+    }
+    if let Some(signer) = parts.request_signer {
+        run(writes, certificate_requests::PREFIX, move |writes| {
+            certificate_requests::Signing::new(writes, signer)
         });
     }
     if parts.garbage_collection {

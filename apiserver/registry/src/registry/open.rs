@@ -9,11 +9,13 @@ use store::Store;
 
 use super::Registry;
 use crate::admission::chain::AdmissionChain;
+use crate::admission::plugins::Plugins;
 use crate::housekeeping::{advertised, start};
 use crate::options::Options;
 use crate::storage::entries::Storage;
 use crate::versions::current::Versions;
 use crate::versions::kinds::{Kinds, OpenError};
+use crate::write::allocation::Allocator;
 use crate::write::writes::Writes;
 
 impl Registry {
@@ -28,13 +30,17 @@ impl Registry {
         random: Random,
         options: Options,
     ) -> Result<Self, OpenError> {
-        let Options { kinds, housekeeping, converter, admission, webhooks } = options;
+        let Options { kinds, housekeeping, converter, admission, webhooks, service_accounts, service_range } =
+            options;
         let kinds = kinds.map_or_else(Kinds::of_every_server, Ok)?;
         let storage = Arc::new(Storage::new(store));
         let versions = Arc::new(Versions::open(storage.clone(), &kinds, converter, webhooks, random.clone()));
-        let admission = AdmissionChain::new(admission, storage.clone(), versions.clone());
+        let plugins = Plugins::new(service_accounts, clock.clone(), random.clone());
+        let admission = AdmissionChain::new(plugins, admission, storage.clone(), versions.clone());
+        let allocator = Allocator::new(service_range, random.clone());
+        let needs_namespaces = housekeeping.namespaces;
         let writes =
-            Arc::new(Writes::new(storage, versions, admission, clock, random, housekeeping.namespaces));
+            Arc::new(Writes::new(storage, versions, admission, allocator, clock, random, needs_namespaces));
         start::start(&writes, housekeeping).await;
         Ok(Self(writes))
     }

@@ -153,6 +153,20 @@ impl Storage {
         (snapshot.items, snapshot.revision.0)
     }
 
+    /// Returns the objects below the prefix `text` that are wanted, and the revision of this state. `wanted` must decide at once.
+    pub(crate) fn wanted(&self, text: &str, wanted: impl Fn(&Stored) -> bool) -> (Vec<Arc<Stored>>, u64) {
+        let Some(prefix) = prefix(text) else { return (Vec::new(), self.revision()) };
+        let snapshot = self.store.list_wanted(&prefix, wanted);
+        (snapshot.items, snapshot.revision.0)
+    }
+
+    /// Returns the object with this key, if it exists, and the revision of this state.
+    pub(crate) fn one(&self, key: &str) -> (Vec<Arc<Stored>>, u64) {
+        let Ok(key) = Key::parse(key) else { return (Vec::new(), self.revision()) };
+        let snapshot = self.store.list_one(&key);
+        (snapshot.items, snapshot.revision.0)
+    }
+
     /// Returns all objects below the prefix `text` as of `revision`.
     pub(crate) async fn range_at(&self, text: &str, revision: u64) -> Result<Vec<Arc<Stored>>, Gone> {
         let Some(prefix) = prefix(text) else { return Ok(Vec::new()) };
@@ -176,12 +190,12 @@ impl Storage {
     }
 
     /// Begins to store a new object, like [`Self::put`], if `check` allows it at this moment.
-    pub(crate) fn create<F: FnOnce() -> Result<(), Status>>(
+    pub(crate) fn create(
         &self,
         key: &str,
         document: Document,
-        check: F,
-    ) -> Result<impl Future<Output = Result<Entry, WriteError>> + Send + use<F>, Status> {
+        check: &dyn Fn() -> Result<(), Status>,
+    ) -> Result<impl Future<Output = Result<Entry, WriteError>> + Send + use<>, Status> {
         let _creating = self.creations.read();
         check()?;
         Ok(self.put(key, None, document))

@@ -136,6 +136,13 @@ impl Outline {
         found.map(|(_, fields)| fields.clone())
     }
 
+    /// Looks at the selectable fields that clients of `version` see, if they are known.
+    pub(crate) fn ask_fields<T>(&self, version: &Arc<Version>, ask: impl FnOnce(&Texts) -> T) -> Option<T> {
+        let fields = self.fields.lock();
+        let found = fields.iter().find(|(of, _)| std::ptr::eq(of.as_ptr(), Arc::as_ptr(version)));
+        found.map(|(_, fields)| ask(fields))
+    }
+
     /// Keeps the selectable fields that clients of `version` see.
     pub(crate) fn keep_fields(&self, version: &Arc<Version>, texts: Arc<Texts>) {
         let mut fields = self.fields.lock();

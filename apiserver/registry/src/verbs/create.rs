@@ -14,6 +14,7 @@ use crate::target::Target;
 use crate::versions::current::Versions;
 use crate::versions::definitions::{Life, Served};
 use crate::versions::fields;
+use crate::write::allocation::settled;
 use crate::write::changed::Ownership;
 use crate::write::decode;
 use crate::write::identity;
@@ -94,15 +95,9 @@ async fn try_create(
 ) -> Result<Written, Status> {
     let served = target.served;
     system_fields(writes, &mut object);
-    let find = |group: &str, plural: &str, name: &str| {
-        let entry = writes.storage().get(&format!("/registry/{group}/{plural}/{name}"))?;
-        machinery::decode::own::<Value>(&entry.value).ok()
-    };
-    served
-        .strategy()
-        .admit_create(&mut object, &find)
-        .map_err(|why| Status::forbidden(served.resource(), target.name, &why))?;
     prepare(served, &mut object);
+    let reservation =
+        writes.allocator().allocate(writes.storage(), target, &mut object, None, context.dry_run)?;
     served.strategy().requested_by(&mut object, &context.user);
     let errors = validate::validate(target, &object, None, false);
     target.refuse(&object, &errors)?;
@@ -145,8 +140,8 @@ async fn try_create(
         return Ok(Written { object, created: true });
     }
     // Admission can take long, and namespace and definition may be deleted by now.
-    let stored = writes.storage().create(&key, document, || check_home(writes, target, target.name))?;
-    let entry = stored.await.map_err(|error| error.status(taken))?;
+    let stored = writes.storage().create(&key, document, &|| check_home(writes, target, target.name))?;
+    let entry = settled(reservation, stored).await.map_err(|error| error.status(taken))?;
     served.prove(&key, entry.revision, true);
     writes.wrote(served, &entry).await;
     Ok(Written { object: writes.versions().show(served, &entry.value, entry.revision).await?, created: true })

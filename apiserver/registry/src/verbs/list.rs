@@ -50,16 +50,19 @@ pub(crate) async fn list(
     // limit.
     let any_age = options.resource_version == "0";
     // At most one object of a namespace has the selected name, so that no page is needed.
-    let is_one_object = selection.is_one_name() && (!namespace.is_empty() || !served.definition.namespaced);
-    let limit = if any_age || is_one_object { 0 } else { options.limit };
+    let whole = !namespace.is_empty() || !served.definition.namespaced;
+    let one = selection.one_name().filter(|_| whole).map(|name| format!("{prefix}{name}"));
+    let limit = if any_age || one.is_some() { 0 } else { options.limit };
     let is_continued = token.is_some();
     let start = token.map(|(_, start)| start);
     let aside = &context.aside;
-    let all = storage.count(&prefix) * OBJECT_WORK_BYTES;
+    let all = if one.is_some() { 0 } else { storage.count(&prefix) * OBJECT_WORK_BYTES };
     let listing = async {
-        let (entries, revision) = match exact {
-            Some(revision) => (at(storage, &prefix, revision, is_continued).await?, revision),
-            None => storage.range(&prefix),
+        let (entries, revision) = match (exact, &one) {
+            (Some(revision), _) => (at(storage, &prefix, revision, is_continued).await?, revision),
+            (None, Some(key)) => storage.one(key),
+            (None, None) if selection.is_empty() => storage.range(&prefix),
+            (None, None) => storage.wanted(&prefix, |stored| selection.may_match(stored)),
         };
         let work = selection.work_on(&entries);
         let listing = async {

@@ -38,9 +38,10 @@ impl Selection {
     pub(crate) fn parse(served: &Served, labels: &str, fields: &str) -> Result<Self, Status> {
         let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
         let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
+        let namespaced = served.definition.namespaced;
         let place = |field: &str| match field {
             "metadata.name" => Place::Name,
-            "metadata.namespace" => Place::Namespace,
+            "metadata.namespace" if served.strategy().selects_namespace(namespaced) => Place::Namespace,
             // A field that the kind does not have is refused later.
             field => Place::Own(selectable(served).position(|own| own == field).unwrap_or(usize::MAX)),
         };
@@ -57,9 +58,34 @@ impl Selection {
         }
     }
 
-    /// Returns whether a single name is selected, so that at most one object per namespace matches.
-    pub(crate) fn is_one_name(&self) -> bool {
-        self.fields.terms.iter().any(|term| term.field == "metadata.name" && term.equal)
+    /// Returns the name if a single one is selected, so that at most one object per namespace matches.
+    pub(crate) fn one_name(&self) -> Option<&str> {
+        let mut terms = self.fields.terms.iter();
+        terms.find(|term| term.field == "metadata.name" && term.equal).map(|term| term.value.as_str())
+    }
+
+    /// Returns whether an object may be selected, by what is kept beside it and at once. What is not known about it yet may be so, and many
+    /// requirements are for [`Self::matches`], which others do not have to wait for.
+    pub(crate) fn may_match(&self, stored: &Stored) -> bool {
+        let is_shown_otherwise = || {
+            let conversion = self.served.definition.conversion.is_some();
+            conversion && !convert::as_stored(&self.served, stored.mod_revision.0)
+        };
+        if self.labels.len() + self.fields.terms.len() > TERMS
+            || !stored.derived.is_known()
+            || is_shown_otherwise()
+        {
+            return true;
+        }
+        let Some(outline) = outline::of(stored) else { return false };
+        if !self.labels.selects(|key| outline.label(key)) {
+            return false;
+        }
+        if !self.is_deep() {
+            return self.fields_match(stored, &Texts::default());
+        }
+        let known = outline.ask_fields(&self.served.version, |fields| self.fields_match(stored, fields));
+        known.unwrap_or(true)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -123,6 +149,11 @@ impl Selection {
             None => convert::value(&self.served, &stored.value, stored.mod_revision.0),
         };
         let fields = if self.is_deep() { self.fields_of(outline, parsed) } else { Arc::default() };
+        self.fields_match(stored, &fields)
+    }
+
+    /// Returns whether all terms about fields hold for an object with these selectable fields.
+    fn fields_match(&self, stored: &Stored, fields: &Texts) -> bool {
         self.fields.terms.iter().zip(&self.places).all(|(term, place)| {
             let value = match place {
                 Place::Name => stored.key.name(),

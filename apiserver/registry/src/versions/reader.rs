@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kinds::definition::Definition;
+use kinds::strategy::Facts;
 use parking_lot::RwLock;
 use serde_json::Value;
 
@@ -43,6 +44,10 @@ impl Reader<'_> {
         stored.iter().map(|stored| read(&definition, &stored.value)).collect()
     }
 
+    pub(crate) fn storage(&self) -> &Storage {
+        self.storage
+    }
+
     /// Returns an object of a resource in the version in which it is stored. Returns `None` if the resource or the object does not exist.
     pub(crate) fn stored_object(
         &self,
@@ -68,6 +73,16 @@ impl Reader<'_> {
         let definitions = self.definitions.read().clone();
         let unknown = || format!("the server has no kind {kind} ({group})");
         definitions.by_kind(group, kind).cloned().ok_or_else(unknown)
+    }
+}
+
+impl Facts for Reader<'_> {
+    fn find(&self, group: &str, plural: &str, name: &str) -> Option<Value> {
+        self.stored_object(group, plural, "", name).filter(|_| !name.contains('/'))
+    }
+
+    fn all(&self, group: &str, plural: &str) -> Vec<Value> {
+        self.stored_objects(group, plural, "")
     }
 }
 

@@ -7,6 +7,7 @@ use machinery::status::{GroupResource, Status};
 use machinery::{apply, meta};
 use serde_json::{Map, Value};
 
+use super::allocation::settled;
 use super::changed::{Changed, Failure, Ownership};
 use super::ownership::{convert_missing, note};
 use super::writes::Writes;
@@ -72,6 +73,13 @@ impl Writes {
         context.warnings.extend(metadata::dedup_owners_after_admission(&mut object));
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live, &|| self.now());
+        let reservation = match target.subresource {
+            Subresource::None => {
+                let old = Some(live);
+                self.allocator().allocate(self.storage(), target, &mut object, old, context.dry_run)?
+            }
+            _ => None,
+        };
         let mut holds = served.holds(&target.key(), entry.revision);
         let errors = validate::validate(target, &object, Some(live), holds);
         if !holds || !errors.is_empty() {
@@ -111,8 +119,8 @@ impl Writes {
                 created: false,
             });
         }
-        let entry =
-            self.storage().put(&target.key(), Some(entry.revision), document).await.map_err(Failure::from)?;
+        let written = self.storage().put(&target.key(), Some(entry.revision), document);
+        let entry = settled(reservation, written).await.map_err(Failure::from)?;
         served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;
         Ok(Written { object: self.versions().show_written(served, stored, &entry).await?, created: false })

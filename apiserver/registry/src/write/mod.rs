@@ -1,5 +1,6 @@
 //! The steps that create, update and patch share.
 
+pub(crate) mod allocation;
 pub(crate) mod change;
 pub(crate) mod changed;
 pub(crate) mod decode;

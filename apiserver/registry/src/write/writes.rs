@@ -5,6 +5,7 @@ use std::sync::Arc;
 use machinery::clock::Clock;
 use machinery::random::Random;
 
+use super::allocation::Allocator;
 use crate::admission::chain::AdmissionChain;
 use crate::storage::entries::Storage;
 use crate::versions::current::Versions;
@@ -15,6 +16,7 @@ pub(crate) struct Writes {
     storage: Arc<Storage>,
     versions: Arc<Versions>,
     admission: AdmissionChain,
+    allocator: Allocator,
     clock: Clock,
     random: Random,
     /// Whether an object can be created only in a namespace that exists.
@@ -26,11 +28,12 @@ impl Writes {
         storage: Arc<Storage>,
         versions: Arc<Versions>,
         admission: AdmissionChain,
+        allocator: Allocator,
         clock: Clock,
         random: Random,
         needs_namespaces: bool,
     ) -> Self {
-        Self { storage, versions, admission, clock, random, needs_namespaces }
+        Self { storage, versions, admission, allocator, clock, random, needs_namespaces }
     }
 
     pub(crate) fn storage(&self) -> &Storage {
@@ -43,6 +46,10 @@ impl Writes {
 
     pub(crate) fn admission(&self) -> &AdmissionChain {
         &self.admission
+    }
+
+    pub(crate) fn allocator(&self) -> &Allocator {
+        &self.allocator
     }
 
     pub(crate) fn clock(&self) -> &Clock {

@@ -82,10 +82,14 @@ pub async fn registry() -> (Registry, Webhook) {
 
 pub async fn registry_with(converter: Option<Arc<dyn Converter>>) -> (Registry, Webhook) {
     let webhook = Webhook::new(|review| Ok(converted(review, |_| ())));
+    let options = Options { converter, webhooks: Some(Arc::new(webhook.clone())), ..Options::default() };
+    (open_with(options).await, webhook)
+}
+
+pub async fn open_with(options: Options) -> Registry {
     let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
     let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-    let options = Options { converter, webhooks: Some(Arc::new(webhook.clone())), ..Options::default() };
-    (Registry::open(store, clock, Random::seeded(1), options).await.unwrap(), webhook)
+    Registry::open(store, clock, Random::seeded(1), options).await.unwrap()
 }
 
 /// Returns an entry of `spec.versions`.

@@ -8,4 +8,5 @@ pub(crate) mod pods;
 pub(crate) mod reads;
 pub(crate) mod reviews;
 pub(crate) mod watch;
+pub(crate) mod watch_socket;
 pub(crate) mod writes;

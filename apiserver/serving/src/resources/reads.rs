@@ -11,6 +11,7 @@ use machinery::status::Status;
 use registry::{List, Registry, Served, Subresource};
 
 use super::watch::{self, Stage};
+use super::watch_socket;
 use crate::limits;
 use crate::request::asked::Asked;
 use crate::request::flows::Seat;
@@ -161,6 +162,9 @@ pub(crate) async fn watch(
         _seat: seat,
         counted: services.metrics.watch(&served.definition.group, &served.definition.plural),
     };
+    if access::is_socket(&asked.parts.headers) {
+        return Ok(Reply::Response(Box::new(watch_socket::serve(asked.parts, stage))));
+    }
     let mut response = Response::new(Body::stream(watch::stream(stage)));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media.encoding.stream_type()));

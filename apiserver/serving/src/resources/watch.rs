@@ -50,18 +50,24 @@ struct Running {
 
 /// Returns the body of a watch's response.
 pub(crate) fn stream(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static {
-    let running = Running {
-        end: timer(&stage.clock, stage.lasts),
-        next_bookmark: timer(&stage.clock, first_bookmark(stage.lasts)),
-        stop: Box::pin(stage.stop.clone().cancelled_owned()),
-        first: true,
-        ended: false,
-        rest: Vec::new(),
-        stage,
-    };
-    stream::unfold(running, |mut running| async move {
+    stream::unfold(Running::new(stage), |mut running| async move {
         let line = running.next().await?;
         Some((line, running))
+    })
+}
+
+/// Returns the events of a watch, each in one piece.
+pub(crate) fn events(stage: Stage) -> impl Stream<Item = Bytes> + Send + 'static {
+    stream::unfold(Running::new(stage), |mut running| async move {
+        let first = running.next().await?;
+        if running.rest.is_empty() {
+            return Some((first, running));
+        }
+        let mut whole = first.to_vec();
+        while let Some(piece) = running.rest.pop() {
+            whole.extend_from_slice(&piece);
+        }
+        Some((Bytes::from(whole), running))
     })
 }
 
@@ -78,6 +84,18 @@ fn timer(clock: &Clock, duration: Duration) -> BoxFuture<'static, ()> {
 }
 
 impl Running {
+    fn new(stage: Stage) -> Self {
+        Self {
+            end: timer(&stage.clock, stage.lasts),
+            next_bookmark: timer(&stage.clock, first_bookmark(stage.lasts)),
+            stop: Box::pin(stage.stop.clone().cancelled_owned()),
+            first: true,
+            ended: false,
+            rest: Vec::new(),
+            stage,
+        }
+    }
+
     async fn next(&mut self) -> Option<Bytes> {
         if let Some(piece) = self.rest.pop() {
             return Some(piece);

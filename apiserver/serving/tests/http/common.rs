@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use ::access::authorize::AllowAll;
 use ::access::{Rbac, Tokens, User};
 use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use machinery::clock::Clock;
 use machinery::random::Random;
-use registry::{Options, Registry};
+use registry::{Admission, Housekeeping, Options, Registry, TokenSecrets};
 use serde_json::{Value, json};
 use serving::{Body, Server};
 use store::{Memory, Store};
@@ -54,6 +55,13 @@ impl Harness {
         Self { server, user: Some(User::master("admin")), clock }
     }
 
+    /// Creates a harness in which everybody may do everything.
+    pub async fn open_to_all() -> Self {
+        let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+        let server = Server::builder(registry(&clock).await, clock.clone()).authorizer(AllowAll).build();
+        Self { server, user: Some(User::master("admin")), clock }
+    }
+
     /// Creates a harness with RBAC and tokens.
     pub async fn guarded() -> Self {
         let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
@@ -62,7 +70,11 @@ impl Harness {
         let rbac = Rbac::new(store.clone());
         let keys = pki::TokenKeys::generate(&random).unwrap();
         let tokens = Tokens::new(store.clone(), clock.clone(), random.clone(), keys);
-        let options = Options { admission: vec![Arc::new(rbac.clone())], ..Options::default() };
+        let token_secrets =
+            TokenSecrets { signer: Arc::new(tokens.clone()), root_certificate: Some("authority".to_owned()) };
+        let housekeeping = Housekeeping { token_secrets: Some(token_secrets), ..Housekeeping::default() };
+        let admission: Vec<Arc<dyn Admission>> = vec![Arc::new(rbac.clone())];
+        let options = Options { admission, housekeeping, ..Options::default() };
         let registry = Registry::open(store, clock.clone(), random, options).await.unwrap();
         let server = Server::builder(registry, clock.clone()).authorizer(rbac).tokens(tokens).build();
         Self { server, user: Some(User::master("admin")), clock }

@@ -150,7 +150,7 @@ async fn columns() {
     harness.post(DEPLOYMENTS, &deployment()).await;
     let service = json!({
         "apiVersion": "v1", "kind": "Service", "metadata": {"name": "webhook"},
-        "spec": {"ports": [{"port": 443, "targetPort": "webhook"}], "selector": {"app": "manager"}},
+        "spec": {"clusterIP": "10.0.0.9", "ports": [{"port": 443, "targetPort": "webhook"}], "selector": {"app": "manager"}},
     });
     let created = harness.post("/api/v1/namespaces/default/services", &service).await;
     assert_eq!(created.code, 201, "{}", created.text());
@@ -162,7 +162,7 @@ async fn columns() {
         ),
         (
             "/api/v1/namespaces/default/services",
-            json!(["webhook", "ClusterIP", "<none>", "<none>", "443/TCP", "0s", "app=manager"]),
+            json!(["webhook", "ClusterIP", "10.0.0.9", "<none>", "443/TCP", "0s", "app=manager"]),
         ),
     ] {
         let table = harness.accept(path, "application/json;as=Table;v=v1;g=meta.k8s.io").await.json();

@@ -13,7 +13,7 @@ use machinery::random::Random;
 use net::RealNetwork;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{Identity, SigningKey, TokenKeys, VerifyingKey};
-use registry::{Admission, Housekeeping, Registry};
+use registry::{Admission, Housekeeping, Registry, ServiceRange};
 use server::open_files;
 use server::plane::version;
 use serving::{Listener, Server, Tls};
@@ -35,11 +35,13 @@ what kube-controller-manager does for the API itself: garbage collection, namesp
       --authorization-mode strings                RBAC or AlwaysAllow (default AlwaysAllow)
       --bind-address ip                           Address to listen on (default 0.0.0.0)
       --cert-dir string                           Directory of apiserver.crt and apiserver.key
+      --disable-admission-plugins strings         ServiceAccount has an effect, as envtest says it
       --client-ca-file string                     Authorities of client certificates
       --secure-port int                           Port to listen on (default 6443)
       --service-account-issuer string             Issuer of tokens
       --service-account-key-file strings          Files with keys that verify tokens
       --service-account-signing-key-file string   File with the key that signs tokens
+      --service-cluster-ip-range string           Range of the cluster IPs (default 10.0.0.0/24)
       --tls-cert-file string                      The server's certificate, instead of the one in --cert-dir
       --tls-private-key-file string               Its key
 
@@ -155,6 +157,13 @@ fn housekeeping(controllers: bool) -> Housekeeping {
     }
 }
 
+/// Returns the range of cluster IPs. Of two ranges, it is the first.
+fn service_range(flags: &Flags) -> Result<ServiceRange> {
+    const RANGE: &str = "service-cluster-ip-range";
+    let Some(range) = flags.list(RANGE).first().copied() else { return Ok(ServiceRange::default()) };
+    range.parse().map_err(|why| anyhow!("--{RANGE}: {why}"))
+}
+
 async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server> {
     let modes = flags.list("authorization-mode");
     let store = Store::open(Memory::default(), clock.clone()).await?;
@@ -173,6 +182,8 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
         converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
+        service_range: service_range(flags)?,
+        service_accounts: !flags.list("disable-admission-plugins").contains(&"ServiceAccount"),
         webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(RealNetwork), clock.clone()))),
     };
     let registry = Registry::open(store, clock.clone(), random.clone(), options).await;

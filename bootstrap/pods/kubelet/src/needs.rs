@@ -86,8 +86,15 @@ pub(crate) fn root_certificate(authority: &str) -> ConfigMap {
 }
 
 /// Adds the volume through which in-cluster clients reach the API server, as the admission of Kubernetes does. Containers that mount
-/// something at its path keep that.
+/// something at its path, as in Pods that were admitted so, keep that.
 pub fn with_api_access(mut pod: Pod) -> Pod {
+    let mounts_it = |container: &Container| {
+        let mut mounts = container.volume_mounts.iter().flatten();
+        mounts.any(|mount| mount.mount_path.trim_end_matches('/') == API_ACCESS_PATH)
+    };
+    if containers(&pod).all(|(container, _)| mounts_it(container)) {
+        return pod;
+    }
     let Some(spec) = pod.spec.as_mut() else { return pod };
     let file = |path: &str, field: &str| DownwardAPIVolumeFile {
         path: path.to_owned(),

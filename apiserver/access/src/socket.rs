@@ -1,0 +1,48 @@
+//! WebSockets of browsers, which cannot send the header `Authorization`: a protocol that they offer is the token.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use http::header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use http::{HeaderMap, HeaderValue};
+use machinery::status::Status;
+
+/// The prefix of the protocol that is a token.
+const PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
+
+/// Returns whether a request asks for a WebSocket.
+pub fn is_socket(headers: &HeaderMap) -> bool {
+    let is = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
+    let upgrades =
+        |value: &HeaderValue| value.as_bytes().to_ascii_lowercase().windows(7).any(|part| part == b"upgrade");
+    headers.get(UPGRADE).is_some_and(is) && headers.get_all(CONNECTION).iter().any(upgrades)
+}
+
+/// Returns whether a protocol is a token, and thus none that the answer may name.
+pub fn is_token_protocol(protocol: &str) -> bool {
+    protocol.starts_with(PREFIX)
+}
+
+/// Returns the token among the protocols of a WebSocket.
+///
+/// # Errors
+/// 401 for several tokens, one that is not encoded, and one without another protocol that the answer can name.
+pub(crate) fn token(headers: &HeaderMap) -> Result<Option<String>, Status> {
+    if !is_socket(headers) {
+        return Ok(None);
+    }
+    let (mut found, mut others) = (None, 0);
+    let values = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
+    for protocol in values.flat_map(|value| value.split(',')).map(str::trim) {
+        let Some(encoded) = protocol.strip_prefix(PREFIX) else {
+            others += 1;
+            continue;
+        };
+        let decoded = URL_SAFE_NO_PAD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let token = decoded.ok_or_else(Status::unauthorized)?;
+        if found.replace(token).is_some() {
+            return Err(Status::unauthorized());
+        }
+    }
+    let found = found.filter(|token| !token.is_empty());
+    if found.is_some() && others == 0 { Err(Status::unauthorized()) } else { Ok(found) }
+}

@@ -1,0 +1,117 @@
+//! Tokens that stand in Secrets: they do not expire, and are valid as long as their Secret contains them.
+//!
+//! The claims, the checks and their messages are those of the legacy tokens of `k8s.io/kubernetes/pkg/serviceaccount`.
+
+use machinery::meta;
+use machinery::status::Status;
+use registry::SignTokens;
+use serde::{Deserialize, Serialize};
+
+use super::{Inner, Refusal, Tokens, jwt};
+use crate::rbac::quoted;
+use kinds::user::{SERVICE_ACCOUNT_PREFIX, User, service_account_groups};
+
+/// The issuer of these tokens.
+const ISSUER: &str = "kubernetes/serviceaccount";
+/// The label of a Secret whose token is valid no longer.
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Claims {
+    iss: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/namespace")]
+    namespace: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/secret.name")]
+    secret: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/service-account.name")]
+    account: String,
+    #[serde(rename = "kubernetes.io/serviceaccount/service-account.uid")]
+    uid: String,
+    sub: String,
+}
+
+impl SignTokens for Tokens {
+    fn sign(&self, namespace: &str, secret: &str, account: (&str, &str)) -> Result<String, Status> {
+        let (account, uid) = account;
+        let claims = Claims {
+            iss: ISSUER.to_owned(),
+            namespace: namespace.to_owned(),
+            secret: secret.to_owned(),
+            account: account.to_owned(),
+            uid: uid.to_owned(),
+            sub: format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{account}"),
+        };
+        let claims = serde_json::to_value(&claims).map_err(|error| Status::internal(error.to_string()))?;
+        jwt::sign(self.0.keys.signing(), &claims)
+            .map_err(|why| Status::internal(format!("failed to generate token: {why}")))
+    }
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Refused(why.into()))
+}
+
+impl Inner {
+    /// Returns the claims of a token in a Secret that this server signed; `None` for any other token.
+    pub(super) fn secret_claims(&self, token: &str) -> Option<Claims> {
+        let parsed = jwt::parse(token)?;
+        // Other tokens have other claims, so their signature is not verified here.
+        let claims: Claims = serde_json::from_slice(&parsed.payload).ok()?;
+        (claims.iss == ISSUER && parsed.is_signed_by(self.keys.verifying())).then_some(claims)
+    }
+
+    /// Returns the user of such a token, and those of `audiences` for which it is valid: the API server.
+    pub(super) fn secret_token(
+        &self,
+        token: &str,
+        claims: &Claims,
+        audiences: &[String],
+    ) -> Result<(User, Vec<String>), Refusal> {
+        let own = std::slice::from_ref(&self.issuer);
+        let good: Vec<String> = own.iter().filter(|one| audiences.contains(one)).cloned().collect();
+        if good.is_empty() {
+            return refused(format!(
+                "token audiences {} is invalid for the target audiences {}",
+                quoted(own),
+                quoted(audiences)
+            ));
+        }
+        let (namespace, account) = (claims.namespace.as_str(), claims.account.as_str());
+        if claims.sub != format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{account}") {
+            return refused("sub claim is invalid");
+        }
+        let secret = self.object("secrets", Some(namespace), &claims.secret);
+        let Some(secret) = secret.filter(|secret| !meta::is_deleting(secret)) else {
+            return refused("Token has been invalidated");
+        };
+        if !holds(&secret["data"]["token"], token) {
+            return refused("Token does not match server's copy");
+        }
+        let Some(found) = self.object("serviceaccounts", Some(namespace), account) else {
+            return refused(format!("serviceaccounts \"{account}\" not found"));
+        };
+        if meta::is_deleting(&found) {
+            return refused(format!("ServiceAccount {namespace}/{account} has been deleted"));
+        }
+        let uid = meta::uid(&found);
+        if uid != claims.uid {
+            return refused(format!("ServiceAccount UID ({uid}) does not match claim ({})", claims.uid));
+        }
+        if meta::labels(&secret).is_some_and(|labels| labels.contains_key(INVALID_SINCE)) {
+            return refused(format!(
+                "the token in secret {namespace}/{} for service account {namespace}/{account} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token",
+                claims.secret
+            ));
+        }
+        let mut user = User::new(claims.sub.as_str(), service_account_groups(namespace));
+        user.uid.clone_from(&claims.uid);
+        Ok((user, good))
+    }
+}
+
+/// Returns whether the data of a Secret are this token.
+fn holds(data: &serde_json::Value, token: &str) -> bool {
+    use base64::Engine;
+    let encoded = data.as_str().unwrap_or_default();
+    base64::engine::general_purpose::STANDARD.decode(encoded).is_ok_and(|bytes| bytes == token.as_bytes())
+}

@@ -1,0 +1,194 @@
+//! Admission of pods by their ServiceAccount, in the words of kube-apiserver's plugin `ServiceAccount`.
+
+use std::collections::BTreeSet;
+
+use machinery::meta;
+use serde_json::{Map, Value, json};
+
+use crate::fields::{annotated, list, text};
+
+/// The account of pods that name none.
+pub const DEFAULT: &str = "default";
+/// The annotation of an account whose pods may use only the Secrets that it names.
+const ENFORCES: &str = "kubernetes.io/enforce-mountable-secrets";
+/// The annotation of a pod that shows a static pod of a kubelet.
+const MIRROR: &str = "kubernetes.io/config.mirror";
+/// The prefix of the volume with the token.
+const VOLUME: &str = "kube-api-access-";
+const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+/// The lifetime of the token in seconds. Kubelets write another one long before its end.
+const TOKEN_SECONDS: u64 = 3607;
+
+/// Returns whether the pod shows a static pod, which only its kubelet may complete.
+pub fn is_mirror(pod: &Value) -> bool {
+    annotated(pod, MIRROR)
+}
+
+/// Returns the name of the pod's account; empty if it names none.
+pub fn name_of(pod: &Value) -> &str {
+    text(&pod["spec"], "serviceAccountName")
+}
+
+/// Checks that a mirror pod refers to nothing in the API.
+///
+/// # Errors
+/// The reason of the refusal.
+pub fn check_mirror(pod: &Value) -> Result<(), &'static str> {
+    let spec = &pod["spec"];
+    if !name_of(pod).is_empty() {
+        return Err("a mirror pod may not reference service accounts");
+    }
+    if names_secrets(spec) {
+        return Err("a mirror pod may not reference secrets");
+    }
+    let mut sources = list(spec, "volumes").iter().flat_map(|volume| list(&volume["projected"], "sources"));
+    if sources.any(|source| !source["serviceAccountToken"].is_null()) {
+        return Err("a mirror pod may not use ServiceAccountToken volume projections");
+    }
+    Ok(())
+}
+
+/// Completes a new pod from its account: its name, the volume with a token, which is named `volume()`, and the Secrets of image registries.
+pub fn complete(pod: &mut Value, account: &Value, volume: impl FnOnce() -> String) {
+    let asked = [&pod["spec"], account];
+    let mounts = asked.iter().find_map(|one| one["automountServiceAccountToken"].as_bool()).unwrap_or(true);
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    for field in ["serviceAccountName", "serviceAccount"] {
+        spec.insert(field.into(), meta::name(account).into());
+    }
+    if mounts {
+        mount(spec, volume);
+    }
+    let secrets = list(account, "imagePullSecrets");
+    let has_own = spec.get("imagePullSecrets").and_then(Value::as_array).is_some_and(|own| !own.is_empty());
+    if !has_own && !secrets.is_empty() {
+        let names: Vec<Value> = secrets.iter().map(|one| json!({"name": text(one, "name")})).collect();
+        spec.insert("imagePullSecrets".into(), names.into());
+    }
+}
+
+/// Mounts the token into each container that has nothing at its path.
+fn mount(spec: &mut Map<String, Value>, volume: impl FnOnce() -> String) {
+    let volumes = spec.get("volumes").and_then(Value::as_array).into_iter().flatten();
+    let present =
+        volumes.map(|one| text(one, "name")).find(|name| name.starts_with(VOLUME)).map(str::to_owned);
+    let is_present = present.is_some();
+    let name = present.unwrap_or_else(volume);
+    let mut needed = false;
+    for lists in ["initContainers", "containers"] {
+        for container in spec.get_mut(lists).and_then(Value::as_array_mut).into_iter().flatten() {
+            if list(container, "volumeMounts").iter().any(|one| text(one, "mountPath") == MOUNT_PATH) {
+                continue;
+            }
+            needed = true;
+            push(container, "volumeMounts", json!({"name": name, "readOnly": true, "mountPath": MOUNT_PATH}));
+        }
+    }
+    if needed && !is_present {
+        let mut owner = Value::Object(std::mem::take(spec));
+        push(&mut owner, "volumes", json!({"name": name, "projected": token()}));
+        if let Value::Object(owner) = owner {
+            *spec = owner;
+        }
+    }
+}
+
+fn push(owner: &mut Value, field: &str, item: Value) {
+    match owner.get_mut(field).and_then(Value::as_array_mut) {
+        Some(items) => items.push(item),
+        None => owner[field] = json!([item]),
+    }
+}
+
+/// Returns the source of the volume: a token, the authority of the API server, and the namespace.
+fn token() -> Value {
+    json!({"defaultMode": 0o644, "sources": [
+        {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [
+            {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}},
+        ]}},
+    ]})
+}
+
+/// Returns whether the pod names a Secret anywhere.
+fn names_secrets(spec: &Value) -> bool {
+    let names = |value: &Value| !crate::decode::empty(value);
+    let of_container = |container: &Value| {
+        list(container, "envFrom").iter().any(|source| names(&source["secretRef"]))
+            || list(container, "env").iter().any(|one| names(&one["valueFrom"]["secretKeyRef"]))
+    };
+    let of_volume = |volume: &Value| {
+        let drivers = ["azureFile", "cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+        names(&volume["secret"])
+            || drivers.iter().any(|driver| names(&volume[*driver]["secretRef"]))
+            || names(&volume["azureFile"]["secretName"])
+            || names(&volume["csi"]["nodePublishSecretRef"])
+            || list(&volume["projected"], "sources").iter().any(|source| names(&source["secret"]))
+    };
+    let containers = ["initContainers", "containers", "ephemeralContainers"];
+    !list(spec, "imagePullSecrets").is_empty()
+        || containers.iter().any(|lists| list(spec, lists).iter().any(of_container))
+        || list(spec, "volumes").iter().any(of_volume)
+}
+
+/// Checks that the pod uses only Secrets that its account names, if the account says so.
+///
+/// # Errors
+/// The reason of the refusal.
+pub fn check_secrets(pod: &Value, account: &Value) -> Result<(), String> {
+    let enforces = meta::annotations(account).and_then(|all| all.get(ENFORCES)).and_then(Value::as_str);
+    if !enforces.is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")) {
+        return Ok(());
+    }
+    let (spec, owner) = (&pod["spec"], meta::name(account));
+    let names = |field: &str| -> BTreeSet<&str> {
+        list(account, field).iter().map(|one| text(one, "name")).collect()
+    };
+    let (secrets, pulled) = (names("secrets"), names("imagePullSecrets"));
+    let why = format!("is not allowed because service account {owner} does not reference that secret");
+    for volume in list(spec, "volumes").iter().filter(|volume| !volume["secret"].is_null()) {
+        let name = text(&volume["secret"], "secretName");
+        if !secrets.contains(name) {
+            return Err(format!("volume with secret.secretName=\"{name}\" {why}"));
+        }
+    }
+    for (lists, words) in [("initContainers", "init container"), ("containers", "container")] {
+        for container in list(spec, lists) {
+            of_container(container, words, &secrets, &why)?;
+        }
+    }
+    for (index, secret) in list(spec, "imagePullSecrets").iter().enumerate() {
+        let name = text(secret, "name");
+        if !pulled.contains(name) {
+            return Err(format!(
+                "imagePullSecrets[{index}].name=\"{name}\" is not allowed because service account {owner} does not reference that imagePullSecret"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the variables of a container, whose kind is `words`.
+fn of_container(container: &Value, words: &str, secrets: &BTreeSet<&str>, why: &str) -> Result<(), String> {
+    let shown = text(container, "name");
+    for variable in list(container, "env") {
+        let source = &variable["valueFrom"]["secretKeyRef"];
+        let name = text(source, "name");
+        if !source.is_null() && !secrets.contains(name) {
+            let variable = text(variable, "name");
+            return Err(format!(
+                "{words} {shown} with envVar {variable} referencing secret.secretName=\"{name}\" {why}"
+            ));
+        }
+    }
+    for source in list(container, "envFrom").iter().filter(|source| !source["secretRef"].is_null()) {
+        let name = text(&source["secretRef"], "name");
+        if !secrets.contains(name) {
+            return Err(format!(
+                "{words} {shown} with envFrom referencing secret.secretName=\"{name}\" {why}"
+            ));
+        }
+    }
+    Ok(())
+}

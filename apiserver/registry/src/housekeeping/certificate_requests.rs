@@ -1,0 +1,104 @@
+//! Signs CertificateSigningRequests that somebody has approved.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use kinds::Subresource;
+use machinery::meta;
+use machinery::status::Status;
+use serde_json::{Value, json};
+use store::{Event, EventKind};
+
+use super::part::Part;
+use crate::context::{Context, PatchBody};
+use crate::verbs;
+use crate::write::writes::Writes;
+
+const GROUP: &str = "certificates.k8s.io";
+const RESOURCE: &str = "certificatesigningrequests";
+pub(crate) const PREFIX: &str = "/registry/certificates.k8s.io/certificatesigningrequests/";
+
+/// What a signer says to an approved request.
+pub enum Signed {
+    /// The certificate, encoded as in the request's status.
+    Certificate(String),
+    /// The request breaks a rule of its signer, so that it never gets a certificate.
+    Refused(String),
+    /// It is a request for another signer.
+    NotConcerned,
+}
+
+/// Signs requests.
+pub trait SignRequests: Send + Sync {
+    /// Signs an approved CertificateSigningRequest.
+    ///
+    /// # Errors
+    /// The reason why it cannot be signed now.
+    fn sign(&self, request: &Value) -> Result<Signed, String>;
+}
+
+/// The task, with the names of the requests to look at.
+pub(crate) struct Signing {
+    queue: BTreeSet<String>,
+    signer: Arc<dyn SignRequests>,
+}
+
+impl Signing {
+    pub(crate) fn new(writes: &Writes, signer: Arc<dyn SignRequests>) -> Self {
+        let (stored, _) = writes.storage().range(PREFIX);
+        Self { queue: stored.iter().map(|stored| stored.key.name().to_owned()).collect(), signer }
+    }
+}
+
+impl Part for Signing {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
+        if event.kind != EventKind::Deleted && event.key().resource() == RESOURCE {
+            self.queue.insert(event.key().name().to_owned());
+        }
+    }
+
+    async fn work(&mut self, writes: &Writes) -> bool {
+        for name in std::mem::take(&mut self.queue) {
+            match sign(writes, self.signer.as_ref(), &name).await {
+                Ok(()) => {}
+                // The change that came first is observed, too, and handled then.
+                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => {}
+                Err(status) => tracing::warn!(name, %status, "a certificate request is not signed"),
+            }
+        }
+        false
+    }
+}
+
+fn is(request: &Value, condition: &str) -> bool {
+    let mut conditions = request["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|one| one["type"] == condition && one["status"] == "True")
+}
+
+async fn sign(writes: &Writes, signer: &dyn SignRequests, name: &str) -> Result<(), Status> {
+    let Some(entry) = writes.storage().get(&format!("{PREFIX}{name}")) else { return Ok(()) };
+    let Ok(request) = machinery::decode::own::<Value>(&entry.value) else { return Ok(()) };
+    let has_certificate = request["status"]["certificate"].as_str().is_some_and(|text| !text.is_empty());
+    if has_certificate || !is(&request, "Approved") || is(&request, "Denied") || is(&request, "Failed") {
+        return Ok(());
+    }
+    let status = match signer.sign(&request).map_err(Status::internal)? {
+        Signed::NotConcerned => return Ok(()),
+        Signed::Certificate(certificate) => json!({"certificate": certificate}),
+        Signed::Refused(why) => {
+            let mut conditions = request["status"]["conditions"].clone();
+            if let Some(conditions) = conditions.as_array_mut() {
+                conditions.push(json!({
+                    "type": "Failed", "status": "True", "reason": "SignerValidationFailure", "message": why,
+                    "lastUpdateTime": writes.now(),
+                }));
+            }
+            json!({"conditions": conditions})
+        }
+    };
+    let Some(served) = writes.versions().served(GROUP, "v1", RESOURCE) else { return Ok(()) };
+    let version = json!({"uid": meta::uid(&request), "resourceVersion": meta::resource_version(&request)});
+    let patch = PatchBody::Merge(json!({"metadata": version, "status": status}).to_string().into());
+    let mut context = Context::internal("kube-controller-manager");
+    verbs::patch(writes, &mut context, &served, "", name, Subresource::Status, patch).await.map(drop)
+}
