@@ -8,6 +8,7 @@
 mod apiserver;
 mod etcd;
 pub mod flags;
+pub mod kubectl;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -89,7 +90,7 @@ impl Program {
     }
 }
 
-/// `firstlight envtest DIR`: links or copies this binary to `directory` under both names.
+/// `firstlight envtest DIR`: links or copies this binary to `directory` under both names, and puts a `kubectl` there.
 ///
 /// # Errors
 /// The directory cannot be written.
@@ -115,5 +116,6 @@ pub fn install(directory: &Path) -> Result<()> {
         // Renaming a link onto another link to the same file leaves both, so the first is removed.
         drop(std::fs::remove_file(&new));
     }
+    kubectl::install(&directory, &std::env::var_os("PATH").unwrap_or_default())?;
     say(&format!("export KUBEBUILDER_ASSETS={}\n", directory.display()))
 }

@@ -1,6 +1,7 @@
 //! The programs that envtest starts.
 
 mod flags;
+mod kubectl;
 
 use firstlight::envtest::{Program, install};
 
