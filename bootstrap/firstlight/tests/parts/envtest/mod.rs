@@ -36,6 +36,6 @@ fn a_directory_is_filled_and_filled_again() {
         let mut names: Vec<_> =
             std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        assert_eq!(names, ["etcd", "kube-apiserver"]);
+        assert_eq!(names, ["etcd", "kube-apiserver", "kubectl"]);
     }
 }
