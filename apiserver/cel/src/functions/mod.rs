@@ -10,7 +10,7 @@ mod strings;
 pub(crate) mod template;
 mod times;
 
-use regex::Regex;
+use machinery::pattern::Pattern;
 
 pub(crate) use self::show::show;
 use crate::values::{Outcome, Val, no_overload};
@@ -20,7 +20,7 @@ use crate::values::{Outcome, Val, no_overload};
 ///
 /// # Errors
 /// cel-go's message; `no such overload` if the function does not accept the values.
-pub(crate) fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Regex>) -> Outcome<'a> {
+pub(crate) fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Option<&Pattern>) -> Outcome<'a> {
     let found = language::call(name, args)
         .or_else(|| strings::call(name, member, args, pattern))
         .or_else(|| lists::call(name, args))
