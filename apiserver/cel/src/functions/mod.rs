@@ -1,5 +1,6 @@
 //! The functions of CEL and of Kubernetes' CEL library.
 
+mod authorization;
 mod convert;
 mod format;
 mod kubernetes;
@@ -25,6 +26,7 @@ pub(crate) fn call<'a>(name: &str, member: bool, args: &[Val<'a>], pattern: Opti
         .or_else(|| strings::call(name, member, args, pattern))
         .or_else(|| lists::call(name, args))
         .or_else(|| kubernetes::call(name, args))
-        .or_else(|| times::call(name, args));
+        .or_else(|| times::call(name, args))
+        .or_else(|| authorization::call(name, args));
     found.unwrap_or_else(|| Err(no_overload(name, args, pattern.is_some())))
 }
