@@ -21,6 +21,10 @@ impl<'s> Bindings<'s> {
                 }
                 Some(Type::Dyn | Type::Error) => true,
                 Some(bound) => {
+                    if let Some(decided) = bound.unified(actual) {
+                        self.0.insert(*name, decided);
+                        return true;
+                    }
                     if self.fits(&bound, actual) {
                         return true;
                     }
@@ -31,7 +35,7 @@ impl<'s> Bindings<'s> {
                     wider
                 }
             },
-            (Type::Dyn | Type::Error, _) | (_, Type::Dyn | Type::Error) => true,
+            (declared, actual) if declared.is_unknown() || actual.is_unknown() => true,
             (declared, Type::Simple("null_type")) => declared.is_nullable(),
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.fits(a, b),
             (Type::Kind(_), Type::Kind(_)) => true,
@@ -40,10 +44,10 @@ impl<'s> Bindings<'s> {
         }
     }
 
-    /// Replaces the parameters of a type. Unbound ones become `dyn`.
+    /// Replaces the parameters of a type. Those that no argument decides are open.
     pub fn resolve(&self, declared: &Type<'s>) -> Type<'s> {
         match declared {
-            Type::Param(name) => self.0.get(name).cloned().unwrap_or(Type::Dyn),
+            Type::Param(name) => self.0.get(name).cloned().unwrap_or(Type::Open),
             Type::List(item) => Type::List(Rc::new(self.resolve(item))),
             Type::Optional(item) => Type::Optional(Rc::new(self.resolve(item))),
             Type::Kind(item) => Type::Kind(Rc::new(self.resolve(item))),
@@ -108,7 +112,8 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn read<'s>(text: &'static str) -> Option<Type<'s>> {
+/// Reads a type as the declarations write it.
+pub(crate) fn read<'s>(text: &'static str) -> Option<Type<'s>> {
     if let Some((name, inner)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         let parts = split(inner);
         let first = Rc::new(read(parts.first()?)?);

@@ -11,6 +11,7 @@
 mod check;
 mod cost;
 mod declarations;
+mod declared;
 mod eval;
 mod functions;
 pub mod limits;
@@ -22,3 +23,4 @@ mod values;
 
 pub use check::{RuleCost, RuleProblem, problems};
 pub use rules::{Known, Rules, evaluations, limited, spent};
+pub use syntax::names::is_identifier;

@@ -12,8 +12,8 @@ use crate::check;
 use crate::eval::{self, Scope};
 use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_OBJECT_COST};
 use crate::syntax::ast::Expr;
-use crate::types::{Type, simple};
-use crate::values::{OUT_OF_BUDGET, Outcome, Val};
+use crate::types::simple;
+use crate::values::{Authority, OUT_OF_BUDGET, Outcome, Step, Val};
 
 /// The type that an expression must evaluate to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,9 @@ pub enum Expected {
     /// Any type.
     Any,
 }
+
+pub use crate::check::Environment;
+pub use crate::values::{Asker, Decider, Resource, Subject};
 
 /// A compiled expression.
 #[derive(Debug, Clone)]
@@ -47,26 +50,35 @@ pub enum Answer {
 pub type Named<'p> = &'p [(String, Program)];
 
 impl Program {
-    /// Parses and checks an expression that uses `variables`.
+    /// Parses and checks an expression in an environment.
     ///
     /// # Errors
     /// The errors in cel-go's format.
-    pub fn compile(source: &str, variables: &[&str], expected: Expected) -> Result<Self, String> {
+    pub fn compile(source: &str, environment: &Environment, expected: Expected) -> Result<Self, String> {
         let (expr, found) =
-            check::expression(source, variables).map_err(|text| format!("compilation failed: {text}"))?;
+            check::expression(source, environment).map_err(|text| format!("compilation failed: {text}"))?;
         let (allowed, words): (&[&'static str], &str) = match expected {
             Expected::Boolean => (&["bool"], "bool"),
             Expected::Text => (&["string"], "string"),
             Expected::TextOrNull => (&["string", "null_type"], "one of [string null_type]"),
             Expected::Any => return Ok(Self(expr)),
         };
-        // The types of named expressions are not known here.
-        let named = found == Type::Dyn && variables.contains(&"variables") && source.contains("variables.");
-        if named || allowed.iter().any(|name| found == simple(name)) {
+        if allowed.iter().any(|name| found == simple(name)) {
             return Ok(Self(expr));
         }
         let found = if found == simple("null_type") { "null_type".to_owned() } else { found.to_string() };
         Err(format!("must evaluate to {words} but got {found}"))
+    }
+
+    /// Compiles the expression of a variable, and declares the variable as `variables.NAME` for the expressions after
+    /// it, also if the expression is wrong.
+    ///
+    /// # Errors
+    /// The errors in cel-go's format.
+    pub fn define(name: &str, source: &str, environment: &mut Environment) -> Result<Self, String> {
+        let checked = check::expression(source, environment);
+        environment.define(name, checked.as_ref().ok().map(|(_, found)| found));
+        checked.map(|(expr, _)| Self(expr)).map_err(|text| format!("compilation failed: {text}"))
     }
 }
 
@@ -75,13 +87,21 @@ impl Program {
 /// All evaluations with one input together may cost [`MAX_CEL_OBJECT_COST`].
 pub struct Input<'a> {
     variables: Vec<(&'a str, &'a Value)>,
+    decider: Option<&'a dyn Decider>,
     spent: Cell<u64>,
 }
 
 impl<'a> Input<'a> {
     /// Creates the input for these variables, given as names and values.
     pub fn new(variables: Vec<(&'a str, &'a Value)>) -> Self {
-        Self { variables, spent: Cell::new(0) }
+        Self { variables, decider: None, spent: Cell::new(0) }
+    }
+
+    /// Adds the variable `authorizer`, which asks `decider`.
+    #[must_use]
+    pub fn authorizer(mut self, decider: &'a dyn Decider) -> Self {
+        self.decider = Some(decider);
+        self
     }
 
     /// Evaluates each program with the same named expressions. The error of a failed program is cel-go's message.
@@ -113,7 +133,14 @@ impl<'a> Input<'a> {
         if self.spent.get() > MAX_CEL_OBJECT_COST {
             return Err(OUT_OF_BUDGET.to_owned());
         }
-        let (outcome, cost) = nest(&self.variables, &named, expr);
+        let (outcome, cost) = match self.decider {
+            Some(decider) => {
+                let authority = Authority { decider, asker: Asker::User, step: Step::Authorizer };
+                let authorizer = Scope::new("authorizer", Val::Authority(Rc::new(authority)), Some(&named));
+                nest(&self.variables, &authorizer, expr)
+            }
+            None => nest(&self.variables, &named, expr),
+        };
         self.spent.set(self.spent.get().saturating_add(cost));
         outcome.map_err(|failure| failure.to_string())
     }

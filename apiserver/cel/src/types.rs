@@ -5,13 +5,16 @@ use std::rc::Rc;
 
 use machinery::schema::{Kind, Schema};
 
-use crate::syntax::names::escape;
+use crate::declared::{self, Fields};
+use crate::syntax::names::names_property;
 
 /// A type. `'s` is the lifetime of the schemas that describe objects.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Type<'s> {
     /// Any type, checked at runtime.
     Dyn,
+    /// A type that nothing decides yet, such as that of the items of `[]`. It becomes the type that it has to fit.
+    Open,
     /// The type of an expression with an error. It fits everywhere, so that one mistake causes one error.
     Error,
     /// A simple type by its name in CEL.
@@ -27,8 +30,8 @@ pub(crate) enum Type<'s> {
     /// An object with the properties of a schema. The flag tells whether it also has `apiVersion`, `kind` and
     /// `metadata`.
     Object(Shape<'s>, bool),
-    /// The admission request, whose fields have the names of the Go type. Only properties of schemas have escaped names.
-    Request(Shape<'static>),
+    /// The variables of a policy.
+    Variables(Fields<'s>),
     /// The `metadata` that rules can read, which has `name` and `generateName` only.
     Metadata,
     /// A type parameter of a declaration.
@@ -48,7 +51,7 @@ impl PartialEq for Shape<'_> {
 impl fmt::Display for Type<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Type::Dyn => f.write_str("dyn"),
+            Type::Dyn | Type::Open => f.write_str("dyn"),
             Type::Error => f.write_str("!error!"),
             Type::Simple("google.protobuf.Duration") => f.write_str("duration"),
             Type::Simple("google.protobuf.Timestamp") => f.write_str("timestamp"),
@@ -58,7 +61,8 @@ impl fmt::Display for Type<'_> {
             Type::Map(key, value) => write!(f, "map({key}, {value})"),
             Type::Optional(inner) => write!(f, "optional_type({inner})"),
             Type::Kind(inner) => write!(f, "type({inner})"),
-            Type::Object(..) | Type::Request(_) | Type::Metadata => f.write_str("object"),
+            Type::Object(..) | Type::Metadata => f.write_str("object"),
+            Type::Variables(_) => f.write_str("kubernetes.variables"),
             Type::Param(name) => write!(f, "{name}"),
         }
     }
@@ -102,12 +106,63 @@ impl<'s> Type<'s> {
             Type::Object(Shape(schema), _) => schema
                 .properties
                 .get(property)
-                .filter(|_| escape(property) == field)
+                .filter(|_| names_property(field, property))
                 .and_then(|schema| Type::of(schema, false)),
-            Type::Request(Shape(schema)) => Type::of(schema.properties.get(field)?, false),
+            Type::Simple(name) => declared::field(name, field),
+            Type::Variables(fields) => fields.get(field).cloned(),
             Type::Metadata => matches!(field, "name" | "generateName").then(|| simple("string")),
             _ => None,
         }
+    }
+
+    /// Returns the type in which all of both types that is open is decided by the other one, or `None` if they differ.
+    pub fn unified(&self, other: &Type<'s>) -> Option<Type<'s>> {
+        let both = |a: &Rc<Type<'s>>, b: &Rc<Type<'s>>| a.unified(b).map(Rc::new);
+        match (self, other) {
+            (Type::Open, decided) | (decided, Type::Open) => Some(decided.clone()),
+            (Type::List(a), Type::List(b)) => both(a, b).map(Type::List),
+            (Type::Optional(a), Type::Optional(b)) => both(a, b).map(Type::Optional),
+            (Type::Map(key, value), Type::Map(key2, value2)) => {
+                Some(Type::Map(both(key, key2)?, both(value, value2)?))
+            }
+            (a, b) => (a == b).then(|| a.clone()),
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        match self {
+            Type::Open => true,
+            Type::List(inner) | Type::Optional(inner) => inner.is_open(),
+            Type::Map(key, value) => key.is_open() || value.is_open(),
+            _ => false,
+        }
+    }
+
+    /// Returns the type with `dyn` for all that is open.
+    pub fn decided(self) -> Type<'s> {
+        let inner = |inner: Rc<Type<'s>>| Rc::new((*inner).clone().decided());
+        match self {
+            decided if !decided.is_open() => decided,
+            Type::Open => Type::Dyn,
+            Type::List(item) => Type::List(inner(item)),
+            Type::Optional(item) => Type::Optional(inner(item)),
+            Type::Map(key, value) => Type::Map(inner(key), inner(value)),
+            other => other,
+        }
+    }
+
+    /// Returns whether the type has fields with types of their own.
+    pub fn has_fields(&self) -> bool {
+        match self {
+            Type::Object(..) | Type::Variables(_) | Type::Metadata => true,
+            Type::Simple(name) => declared::has_fields(name),
+            _ => false,
+        }
+    }
+
+    /// Returns whether the type is known at evaluation only.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Type::Dyn | Type::Open | Type::Error)
     }
 
     /// Returns whether all values of the type have the size 1.
@@ -128,7 +183,7 @@ impl<'s> Type<'s> {
 
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
-            Type::Object(..) | Type::Request(_) | Type::Metadata | Type::Optional(_) => true,
+            Type::Object(..) | Type::Variables(_) | Type::Metadata | Type::Optional(_) => true,
             Type::Simple(name) => name.contains('.') || *name == "null_type",
             _ => false,
         }

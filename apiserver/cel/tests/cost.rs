@@ -154,6 +154,7 @@ fn costs_at_run_time() {
         ("self.text.startsWith('Rook')", 4),
         ("!self.text.startsWith('knight')", 5),
         ("self.text.matches('^[^0-9]*$')", 8),
+        ("matches(self.text, '^[^0-9]*$')", 3),
         ("size(self.text) == 12", 4),
         ("self.text.substring(5) == 'takes 👑'", 5),
         ("self.text in ['Rook takes 👑', 'x']", 2),
@@ -218,4 +219,12 @@ fn limits_stop_rules() {
         ]
     );
     assert!(cel::spent() - before < MAX_CEL_OBJECT_COST + MAX_CEL_CALL_COST);
+}
+
+/// kube-apiserver estimates the form with a receiver only.
+#[test]
+fn the_global_form_of_matches_costs_one() {
+    let schema = text("string", Some(300));
+    assert_eq!(estimate(&schema, "matches(self, '^/(api/)?v[0-9]+/{0,1}$')"), 2);
+    assert!(estimate(&schema, "self.matches('^/(api/)?v[0-9]+/{0,1}$')") > 100);
 }

@@ -7,6 +7,7 @@ mod depth;
 mod language;
 mod library;
 mod program;
+mod types;
 mod work;
 
 use cel::{Known, Rules};

@@ -51,13 +51,17 @@ pub const MAX_YAML_TEXT: usize = 8 * 1024 * 1024;
 /// Maximum depth of nested filters in a JSONPath such as `[?(@.a[?(@.b)])]`.
 pub const MAX_PATH_FILTERS: usize = 16;
 
-/// Maximum approximate number of states of one pattern, in which repetitions multiply their operand.
-pub const MAX_PATTERN_SIZE: u64 = 200_000;
+/// Maximum memory of the compiled form of one pattern, in bytes.
+pub const MAX_PATTERN_BYTES: usize = 64 << 20;
+
+/// Maximum size of one pattern: the instructions of Go's program, in which repetitions multiply their operand, and the
+/// ranges of its classes.
+pub const MAX_PATTERN_SIZE: u64 = 500_000;
 
 /// Maximum number of versions of one CustomResourceDefinition, and of its webhook's reviews.
 pub const MAX_VERSIONS: usize = 1_000;
 
-/// Maximum number of states of all patterns of one CustomResourceDefinition.
+/// Maximum size of all patterns of one CustomResourceDefinition.
 pub const MAX_PATTERNS_SIZE: u64 = 1_000_000;
 
 /// Maximum number of values that one step of a JSONPath finds. Printer columns show the first one.

@@ -6,6 +6,7 @@ use machinery::status::Status;
 use serde_json::Value;
 
 use crate::aside::Aside;
+use crate::permissions::Permissions;
 use crate::versions::conversions::Conversions;
 
 /// `fieldValidation`: the treatment of unknown and duplicate fields.
@@ -50,6 +51,8 @@ pub struct Context {
     /// Whether the server needs this write before it answers requests, or to serve a kind. Webhooks and policies do not apply then: what answers
     /// a webhook may run only when the server does, and no policy may keep the server from starting or a definition from being served.
     pub is_start: bool,
+    /// Decides what expressions of policies and webhooks ask `authorizer`. Without it, only `system:masters` may do anything.
+    pub permissions: Permissions,
 }
 
 impl Context {

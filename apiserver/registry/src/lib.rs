@@ -29,6 +29,7 @@ mod context;
 mod housekeeping;
 pub mod limits;
 mod options;
+pub mod permissions;
 mod registry;
 mod response;
 mod storage;

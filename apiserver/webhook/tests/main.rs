@@ -3,6 +3,7 @@
 
 mod admission;
 mod calls;
+mod policies;
 
 use std::io;
 

@@ -21,8 +21,8 @@ pub const MEMORY_BYTES_MAX: u64 = 64 << 20;
 pub const STEP_BYTES: u64 = 1 << 10;
 /// Bytes of the rendered text.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
-/// Bytes of a compiled regular expression, and of its cache.
-pub const REGEX_BYTES_MAX: usize = 1 << 20;
+/// Instructions and ranges of characters of a regular expression.
+pub const REGEX_SIZE_MAX: u64 = 20_000;
 /// Steps that `derivePassword` counts, because each call takes as long as this many others.
 pub const DERIVATION_STEPS: u64 = 400_000;
 /// Steps that a new regular expression counts.

@@ -20,6 +20,7 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use fuzz::corpus;
 use fuzz::mutate::mutate;
+use fuzz::patterns;
 use fuzz::targets::{TARGETS, Target};
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -50,11 +51,17 @@ struct Arguments {
     /// Keep the inputs with new answers in the corpus, the short ones.
     #[arg(long)]
     keep: bool,
+    /// Instead of all that, compare so many regular expressions with what a program in Go says of them.
+    #[arg(long)]
+    beside_go: Option<u64>,
 }
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let seed = arguments.seed.unwrap_or_else(|| Random::system().number());
+    if let Some(number) = arguments.beside_go {
+        return patterns::beside_go(number, seed).with_context(|| format!("seed {seed}"));
+    }
     match &arguments.target {
         Some(name) => {
             let target =

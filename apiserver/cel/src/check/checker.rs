@@ -7,6 +7,7 @@ use super::literals;
 use super::report::display;
 use crate::cost::{self, Types};
 use crate::declarations::{Bindings, overloads};
+use crate::declared::{AUTHORIZER, RESOURCE_CHECK};
 use crate::limits::MAX_CEL_PROBLEMS;
 use crate::syntax::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use crate::syntax::parse;
@@ -41,7 +42,7 @@ impl<'s> Checker<'s> {
             (self.problems, self.failures) = literals::literals(&expr, &self.types);
         }
         if self.problems.is_empty() {
-            Ok((expr, found))
+            Ok((expr, found.decided()))
         } else {
             Err(display(source, &self.problems, self.failures))
         }
@@ -69,7 +70,7 @@ impl<'s> Checker<'s> {
 
     pub(super) fn check(&mut self, expr: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         let found = self.kind(expr, locals);
-        self.types.insert(cost::key(expr), found.clone());
+        self.types.insert(cost::key(expr), found.clone().decided());
         found
     }
 
@@ -106,7 +107,7 @@ impl<'s> Checker<'s> {
     fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match (optional, self.check(item, locals)) {
             (true, Type::Optional(inner)) => (*inner).clone(),
-            (true, found) if !matches!(found, Type::Dyn | Type::Error) => {
+            (true, found) if !found.is_unknown() => {
                 let wanted = Type::Optional(Rc::new(found.clone()));
                 self.fail(item.at, format!("expected type '{wanted}' but found '{found}'"))
             }
@@ -137,19 +138,20 @@ impl<'s> Checker<'s> {
 
     fn select(&mut self, at: usize, select: &Select, locals: &mut Locals<'s>) -> Type<'s> {
         let target = self.check(&select.target, locals);
+        if is_request_resource(select) && target == simple(AUTHORIZER) {
+            return simple(RESOURCE_CHECK);
+        }
         let (inner, chained) = match &target {
             Type::Optional(inner) => ((**inner).clone(), true),
             other => (other.clone(), false),
         };
         let found = match &inner {
-            Type::Dyn | Type::Error => Type::Dyn,
+            Type::Dyn | Type::Open | Type::Error => Type::Dyn,
             Type::Map(_, value) => (**value).clone(),
-            Type::Object(..) | Type::Request(_) | Type::Metadata => {
-                match inner.field(&select.field, &select.property) {
-                    Some(found) => found,
-                    None => return self.fail(at, format!("undefined field '{}'", select.field)),
-                }
-            }
+            fielded if fielded.has_fields() => match inner.field(&select.field, &select.property) {
+                Some(found) => found,
+                None => return self.fail(at, format!("undefined field '{}'", select.field)),
+            },
             other => return self.fail(at, format!("type '{other}' does not support field selection")),
         };
         match (select.test, select.optional || chained) {
@@ -207,8 +209,9 @@ impl<'s> Checker<'s> {
                 let shown = signature(member, &args);
                 self.fail(at, format!("found no matching overload for '{name}' applied to '{shown}'"))
             }
+            1 => results.swap_remove(0),
             // Several overloads can only fit if an argument is `dyn`.
-            _ => join(results),
+            _ => join(results.into_iter().map(Type::decided).collect()),
         }
     }
 
@@ -221,7 +224,7 @@ impl<'s> Checker<'s> {
             Type::List(item) if call.second.is_some() => (simple("int"), (**item).clone()),
             Type::List(item) => ((**item).clone(), Type::Dyn),
             Type::Map(key, value) => ((**key).clone(), (**value).clone()),
-            Type::Dyn | Type::Error => (Type::Dyn, Type::Dyn),
+            Type::Dyn | Type::Open | Type::Error => (Type::Dyn, Type::Dyn),
             other => {
                 let message = format!("expression of type '{other}' cannot be range of a comprehension (must be list, map, or dynamic)");
                 self.fail(call.target.at, message)
@@ -255,7 +258,7 @@ impl<'s> Checker<'s> {
             MacroKind::Map => Type::List(Rc::new(body)),
             MacroKind::TransformMap => map(first, body),
             MacroKind::TransformMapEntry => {
-                if !matches!(body, Type::Map(..) | Type::Dyn | Type::Error) {
+                if !matches!(body, Type::Map(..)) && !body.is_unknown() {
                     let message = format!(
                         "found no matching overload for 'cel.@mapInsert' applied to '(map(dyn, dyn), {body})'"
                     );
@@ -291,7 +294,7 @@ impl<'s> Checker<'s> {
     /// Checks the condition of a macro that filters. cel-go expands it to `condition ? taken : left`, which its errors
     /// show.
     fn expect_condition(&mut self, at: usize, found: &Type<'s>, made: &Type<'s>) {
-        if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
+        if !found.is_unknown() && *found != simple("bool") {
             let message =
                 format!("found no matching overload for '_?_:_' applied to '({found}, {made}, {made})'");
             self.fail(at, message);
@@ -299,10 +302,16 @@ impl<'s> Checker<'s> {
     }
 
     fn expect_bool(&mut self, at: usize, found: &Type<'s>) {
-        if !matches!(found, Type::Dyn | Type::Error) && *found != simple("bool") {
+        if !found.is_unknown() && *found != simple("bool") {
             self.fail(at, format!("expected type 'bool' but found '{found}'"));
         }
     }
+}
+
+/// Returns whether a selection is the variable `authorizer.requestResource`, whose name has two parts.
+fn is_request_resource(select: &Select) -> bool {
+    let names = matches!(&select.target.kind, ExprKind::Ident(name) if &**name == "authorizer");
+    names && &*select.field == "requestResource" && !select.test && !select.optional
 }
 
 impl Type<'_> {
@@ -322,13 +331,11 @@ fn signature(member: bool, args: &[Type<'_>]) -> String {
 /// Returns the type of a map. Key types other than simple ones become `dyn`, because a nested key type would double the
 /// size of the type at each level.
 fn map<'s>(key: Type<'s>, value: Type<'s>) -> Type<'s> {
-    let key = if matches!(key, Type::Simple(_)) { key } else { Type::Dyn };
+    let key = if matches!(key, Type::Simple(_) | Type::Open) { key } else { Type::Dyn };
     Type::Map(Rc::new(key), Rc::new(value))
 }
 
 /// Returns the common type of all, or `dyn`.
 fn join(types: Vec<Type<'_>>) -> Type<'_> {
-    let mut types = types.into_iter();
-    let Some(first) = types.next() else { return Type::Dyn };
-    if types.all(|other| other == first) { first } else { Type::Dyn }
+    types.iter().try_fold(Type::Open, |joined, found| joined.unified(found)).unwrap_or(Type::Dyn)
 }

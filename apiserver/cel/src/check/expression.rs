@@ -1,55 +1,62 @@
 //! The check of expressions in admission policies, whose variables have no schema.
 
-use std::sync::{Arc, LazyLock};
+use std::rc::Rc;
+use std::sync::Arc;
 
-use machinery::schema::Schema;
-use serde_json::{Value, json};
-
-use super::checker::Checker;
+use super::checker::{Checker, Locals};
 use super::compile::compile_patterns;
 use super::literals;
 use super::report::display;
 use crate::cost::Types;
+use crate::declared::{AUTHORIZER, NAMESPACE, REQUEST, simplified};
 use crate::syntax::ast::Expr;
 use crate::syntax::parse;
-use crate::types::{Shape, Type};
+use crate::types::{Type, simple};
 
-/// The schema of the variable `request` in admission expressions.
-static REQUEST: LazyLock<Schema> = LazyLock::new(|| {
-    let object = |fields: &[&str]| {
-        let fields = fields.iter().map(|name| ((*name).to_owned(), json!({"type": "string"})));
-        json!({"type": "object", "properties": Value::Object(fields.collect())})
-    };
-    let text = json!({"type": "string"});
-    let texts = json!({"type": "array", "items": text});
-    let kind = object(&["group", "version", "kind"]);
-    let resource = object(&["group", "version", "resource"]);
-    let user = json!({"type": "object", "properties": {
-        "username": text, "uid": text, "groups": texts, "extra": {"type": "object", "additionalProperties": texts},
-    }});
-    let request = json!({"type": "object", "properties": {
-        "kind": kind, "resource": resource, "subResource": text, "requestKind": kind, "requestResource": resource,
-        "requestSubResource": text, "name": text, "namespace": text, "operation": text, "userInfo": user,
-        "dryRun": {"type": "boolean"}, "options": {"x-kubernetes-preserve-unknown-fields": true},
-    }});
-    Schema::parse(&request).unwrap_or_default()
-});
+/// The variables of expressions outside of schemas, with their types.
+#[derive(Debug, Clone)]
+pub struct Environment(Locals<'static>);
 
-/// Parses and checks an expression with `variables`. The variable `request` is the admission request, and the others
-/// have any type.
+impl Environment {
+    /// Declares variables. `request`, `namespaceObject`, `authorizer` and `variables` have the types of kube-apiserver's
+    /// declarations, and all others any type.
+    pub fn new(names: &[&str]) -> Self {
+        let typed = |name: &str| match name {
+            "request" => simple(REQUEST),
+            "namespaceObject" => simple(NAMESPACE),
+            "authorizer" => simple(AUTHORIZER),
+            "variables" => Type::Variables(Rc::default()),
+            _ => Type::Dyn,
+        };
+        Self(names.iter().map(|name| (Arc::from(*name), typed(name))).collect())
+    }
+
+    /// Returns the environment without a variable.
+    #[must_use]
+    pub fn without(&self, name: &str) -> Self {
+        Self(self.0.iter().filter(|(known, _)| &**known != name).cloned().collect())
+    }
+
+    /// Declares `variables.NAME`, with the type of an expression. Without one, it has any type.
+    pub(crate) fn define(&mut self, name: &str, found: Option<&Type<'static>>) {
+        let found = found.map_or(Type::Dyn, simplified);
+        for (_, variables) in &mut self.0 {
+            if let Type::Variables(fields) = variables {
+                Rc::make_mut(fields).insert(name.into(), found.clone());
+            }
+        }
+    }
+}
+
+/// Parses and checks an expression.
 ///
 /// # Errors
 /// The errors in cel-go's format.
-pub(crate) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type<'static>), String> {
+pub(crate) fn expression(source: &str, environment: &Environment) -> Result<(Expr, Type<'static>), String> {
     let mut checker =
         Checker { own: None, optional: false, problems: Vec::new(), failures: 0, types: Types::default() };
     let mut expr = parse(source).map_err(|problem| display(source, &[problem], 1))?;
-    let typed = |name: &str| match name {
-        "request" => Type::Request(Shape(&REQUEST)),
-        _ => Type::Dyn,
-    };
-    let mut locals = variables.iter().map(|name| (Arc::from(*name), typed(name))).collect();
-    let found = checker.check(&expr, &mut locals);
+    let found = checker.check(&expr, &mut environment.0.clone());
     if checker.problems.is_empty() {
         (checker.problems, checker.failures) = literals::literals(&expr, &checker.types);
     }
@@ -57,5 +64,5 @@ pub(crate) fn expression(source: &str, variables: &[&str]) -> Result<(Expr, Type
         return Err(display(source, &checker.problems, checker.failures));
     }
     compile_patterns(&mut expr);
-    Ok((expr, found))
+    Ok((expr, found.decided()))
 }

@@ -8,5 +8,6 @@ mod problems;
 mod report;
 
 pub(crate) use compile::{Compiled, compile};
+pub use expression::Environment;
 pub(crate) use expression::expression;
 pub use problems::{RuleCost, RuleProblem, problems};

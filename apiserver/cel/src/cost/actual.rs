@@ -45,15 +45,23 @@ pub(crate) fn is_folded(name: &str, args: &[Expr]) -> bool {
     }
 }
 
-/// Returns the cost of a call without that of its arguments. The receiver is the first argument.
-pub(crate) fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
+/// Returns the cost of a call without that of its arguments. The receiver is the first argument if `member` is set.
+pub(crate) fn called(name: &str, member: bool, args: &[Val<'_>], result: Option<&Val<'_>>) -> u64 {
     let at = |index: usize| args.get(index).map_or(0, size);
     let traversal = |size: u64| scaled(size, TRAVERSAL);
     match (name, args) {
+        // As in kube-apiserver, one expression can ask twice.
+        ("check", [Val::Authority(_), ..]) => 350_000,
+        ("fieldSelector" | "labelSelector", [Val::Authority(_), selector]) => {
+            let requirements = scaled(size(selector), 0.5);
+            LIST + traversal(size(selector)) + requirements.saturating_mul(LIST + STRUCTURE)
+        }
         ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", [first, ..]) => traversed(first),
         ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim", _) => traversal(at(0)),
         ("replace" | "split", _) => scaled(at(0), 2.0 * TRAVERSAL),
         ("join", _) => scaled(result.map_or(1, size), 2.0 * TRAVERSAL),
+        // cel-go knows the cost of `text.matches(pattern)` only.
+        ("matches", _) if !member => 1,
         ("find" | "findAll" | "matches", [_, _, ..]) => {
             scaled(at(0).saturating_add(1), TRAVERSAL).saturating_mul(scaled(at(1), PATTERN))
         }
@@ -94,6 +102,9 @@ pub(crate) fn called(name: &str, args: &[Val<'_>], result: Option<&Val<'_>>) -> 
         _ => 1,
     }
 }
+
+/// Cost of creating a structure.
+const STRUCTURE: u64 = 40;
 
 /// Cost of a call itself.
 const CALL: u64 = 1;

@@ -139,7 +139,6 @@ fn global(name: &str, args: &[Argument<'_>]) -> Option<CallCost> {
                 Size { min: size.min.saturating_add(2), max: size.max.saturating_mul(2).saturating_add(2) };
             CallCost { cost: traversal(size), size: Some(quoted) }
         }
-        ("matches", [(text, _), (pattern, _)]) => only(matching(text.size(), pattern.size())),
         ("@in", [_, (list, kind)]) => match kind {
             Type::Map(..) => only(1),
             Type::Dyn => only(list.size().max.max(1)),

@@ -99,10 +99,8 @@ impl<'s> Estimate<'_, 's> {
                 ..Node::default()
             };
         }
-        let structured = matches!(
-            self.kind(&select.target),
-            Type::Map(..) | Type::Object(..) | Type::Request(_) | Type::Metadata
-        );
+        let kind = self.kind(&select.target);
+        let structured = matches!(kind, Type::Map(..)) || kind.has_fields();
         // Without a place, cel-go's path begins with the field, and cel-go takes this first step for `self`.
         let place = match target.place {
             Some(place) => place.field(&select.property),

@@ -1,11 +1,12 @@
 //! Lookup of variables, type names, fields and list items.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use super::scope::Scope;
 use crate::functions::show;
 use crate::syntax::ast::Select;
-use crate::values::{Outcome, Val, child};
+use crate::values::{Outcome, Step, Subject, Val, child};
 
 pub(super) fn ident<'a>(name: &str, scope: &Scope<'_, 'a>) -> Outcome<'a> {
     if let Some(value) = scope.find(name) {
@@ -45,6 +46,10 @@ pub(super) fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
                 return None;
             }
             Some(Val::of(value, child(*schema, name)))
+        }
+        Val::Authority(authority) if &*select.field == "requestResource" => {
+            let resource = authority.decider.request_resource();
+            Some(Val::Authority(Rc::new(authority.then(Step::Subject(Subject::Resource(resource))))))
         }
         Val::Map(_) => target.get(&Val::Text(Cow::Owned(select.field.to_string()))),
         _ => None,

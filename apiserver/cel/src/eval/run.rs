@@ -163,7 +163,7 @@ impl Run {
                     made.count_made();
                 }
                 if !actual::is_folded(name, &call.args) {
-                    self.charge(actual::called(name, &args, result.as_ref().ok()));
+                    self.charge(actual::called(name, member, &args, result.as_ref().ok()));
                 }
                 result
             }

@@ -42,6 +42,8 @@ pub(crate) fn show(value: &Val<'_>) -> String {
         Val::Ip(ip) => ip.to_string(),
         Val::Cidr(cidr) => format!("{}/{}", cidr.ip, cidr.bits),
         Val::Failed(why) => why.to_string(),
-        Val::Quantity(_) | Val::Semver(_) | Val::Url(_) | Val::Format(_) => value.type_name().to_owned(),
+        Val::Quantity(_) | Val::Semver(_) | Val::Url(_) | Val::Format(_) | Val::Authority(_) => {
+            value.type_name().to_owned()
+        }
     }
 }

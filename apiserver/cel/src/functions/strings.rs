@@ -1,6 +1,6 @@
 //! String functions of CEL, of cel-go's `ext.Strings` and of Kubernetes' regex library.
 
-use regex::Regex;
+use machinery::pattern::{self, Pattern};
 
 use super::format;
 use crate::limits::{MAX_CEL_ITEMS, MAX_CEL_TEXT};
@@ -16,22 +16,22 @@ fn texts<'a>(items: impl IntoIterator<Item = String>) -> Outcome<'a> {
 
 fn with_pattern<'a, T>(
     source: &str,
-    compiled: Option<&Regex>,
-    then: impl FnOnce(&Regex) -> T,
+    compiled: Option<&Pattern>,
+    then: impl FnOnce(&Pattern) -> T,
 ) -> Result<T, Failure>
 where
     T: 'a,
 {
     match compiled {
-        Some(regex) => Ok(then(regex)),
-        None if !work::pattern(source) => Err(CANCELLED),
-        None => match machinery::pattern::compile(source) {
-            Ok(regex) => Ok(then(&regex)),
-            Err(_) => {
-                let why = machinery::pattern::problem(source).unwrap_or_default();
-                Err(format!("error parsing regexp: {why}").into())
+        Some(pattern) => Ok(then(pattern)),
+        None => {
+            let wrong = |error: pattern::Error| Failure::from(format!("error parsing regexp: {error}"));
+            let tree = pattern::parse(source).map_err(wrong)?;
+            if !work::pattern(&tree) {
+                return Err(CANCELLED);
             }
-        },
+            Ok(then(&tree.compile(source).map_err(wrong)?))
+        }
     }
 }
 
@@ -39,7 +39,7 @@ pub(super) fn call<'a>(
     name: &str,
     member: bool,
     args: &[Val<'a>],
-    pattern: Option<&Regex>,
+    pattern: Option<&Pattern>,
 ) -> Option<Outcome<'a>> {
     if let ("join", [list @ (Val::List(_) | Val::Array(..)), rest @ ..]) = (name, args) {
         return Some(join(list, rest));
@@ -57,10 +57,10 @@ pub(super) fn call<'a>(
         ("startsWith", [Val::Text(part)]) => Ok(Val::Bool(text.starts_with(&**part))),
         ("endsWith", [Val::Text(part)]) => Ok(Val::Bool(text.ends_with(&**part))),
         ("matches", [Val::Text(source)]) => {
-            with_pattern(source, pattern, |regex| Val::Bool(regex.is_match(text)))
+            with_pattern(source, pattern, |pattern| Val::Bool(pattern.is_match(text)))
         }
-        ("find", [Val::Text(source)]) => with_pattern(source, pattern, |regex| {
-            Val::text(regex.find(text).map(|found| found.as_str()).unwrap_or_default())
+        ("find", [Val::Text(source)]) => with_pattern(source, pattern, |pattern| {
+            Val::text(pattern.search(text).next().map_or("", |found| &text[found]))
         })
         .map_err(illegal),
         ("findAll", [Val::Text(source)]) => find_all(text, source, pattern, None),
@@ -114,10 +114,10 @@ fn join<'a>(list: &Val<'a>, rest: &[Val<'a>]) -> Outcome<'a> {
     Ok(Val::text(parts.join(by)))
 }
 
-fn find_all<'a>(text: &str, source: &str, pattern: Option<&Regex>, limit: Option<i64>) -> Outcome<'a> {
+fn find_all<'a>(text: &str, source: &str, pattern: Option<&Pattern>, limit: Option<i64>) -> Outcome<'a> {
     let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    let found = with_pattern(source, pattern, |regex| {
-        regex.find_iter(text).take(limit).map(|found| found.as_str().to_owned()).collect::<Vec<_>>()
+    let found = with_pattern(source, pattern, |pattern| {
+        pattern.search(text).take(limit).map(|found| text[found].to_owned()).collect::<Vec<_>>()
     })
     .map_err(illegal)?;
     texts(found)

@@ -63,12 +63,13 @@ impl Clause {
     /// Returns an error if the clause can never format a value of the type.
     pub(crate) fn check(self, found: &Type<'_>) -> Option<String> {
         let name = match found {
-            Type::Dyn | Type::Error | Type::Param(_) => return None,
+            Type::Dyn | Type::Open | Type::Error | Type::Param(_) => return None,
             Type::List(_) => "list",
             Type::Map(..) => "map",
             Type::Kind(_) => "type",
             Type::Optional(_) => "optional_type",
-            Type::Object(..) | Type::Request(_) | Type::Metadata => "object",
+            Type::Object(..) | Type::Metadata => "object",
+            Type::Variables(_) => "kubernetes.variables",
             Type::Simple(name) => name,
         };
         (!self.rules().takes.contains(&name)).then(|| self.refuse(name))

@@ -70,7 +70,7 @@ pub(crate) struct Call {
     /// The arguments without the receiver.
     pub args: Vec<Expr>,
     /// The compiled pattern, if the pattern argument is a literal.
-    pub pattern: Option<std::sync::Arc<regex::Regex>>,
+    pub pattern: Option<std::sync::Arc<machinery::pattern::Pattern>>,
 }
 
 /// The macros that bind variables.

@@ -23,8 +23,16 @@ pub(super) const RESERVED: [&str; 17] = [
     "while",
 ];
 
+/// Returns whether a text can name a variable.
+pub fn is_identifier(text: &str) -> bool {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let first = text.chars().next().is_some_and(|c| !c.is_ascii_digit());
+    let literal = ["true", "false", "null", "in"].contains(&text);
+    plain && first && !literal && !RESERVED.contains(&text)
+}
+
 /// Returns the name by which rules refer to a property.
-pub(crate) fn escape(property: &str) -> String {
+fn escape(property: &str) -> String {
     if ["true", "false", "null", "in", "__"].contains(&property) || RESERVED.contains(&property) {
         return format!("__{property}__");
     }
@@ -33,6 +41,12 @@ pub(crate) fn escape(property: &str) -> String {
         .replace('.', "__dot__")
         .replace('-', "__dash__")
         .replace('/', "__slash__")
+}
+
+/// Returns whether a field of a rule names the property. A property whose name is a reserved word is named by the
+/// word, too.
+pub(crate) fn names_property(field: &str, property: &str) -> bool {
+    escape(property) == field || (field == property && RESERVED.contains(&field))
 }
 
 /// Returns the property that an escaped field name stands for.

@@ -13,6 +13,7 @@ use machinery::url::Url;
 use serde_json::{Map, Value};
 
 use super::addresses::Cidr;
+use super::authority::Authority;
 use super::semver::Semver;
 use super::timestamp::parse_timestamp;
 use super::work;
@@ -62,6 +63,8 @@ pub(crate) enum Val<'a> {
     Url(Rc<Url>),
     /// A named format such as `format.dns1123Label()`.
     Format(&'static str),
+    /// A value of the authorization library.
+    Authority(Rc<Authority<'a>>),
     /// A named expression of a program that failed to evaluate. Expressions that use it fail, too.
     Failed(Rc<str>),
 }
@@ -126,6 +129,7 @@ impl<'a> Val<'a> {
             Val::Cidr(_) => "net.CIDR",
             Val::Url(_) => "kubernetes.URL",
             Val::Format(_) => "kubernetes.NamedFormat",
+            Val::Authority(authority) => authority.type_name(),
             Val::Failed(_) => "error",
         }
     }
@@ -144,7 +148,13 @@ impl<'a> Val<'a> {
     pub fn is_own(&self) -> bool {
         matches!(
             self,
-            Val::Quantity(_) | Val::Semver(_) | Val::Ip(_) | Val::Cidr(_) | Val::Url(_) | Val::Format(_)
+            Val::Quantity(_)
+                | Val::Semver(_)
+                | Val::Ip(_)
+                | Val::Cidr(_)
+                | Val::Url(_)
+                | Val::Format(_)
+                | Val::Authority(_)
         )
     }
 

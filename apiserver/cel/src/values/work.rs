@@ -12,7 +12,7 @@ use crate::limits::MAX_CEL_CALL_WORK;
 
 /// Number of bytes of text that count as one value.
 const TEXT: usize = 16;
-/// Work for one state of a regular expression.
+/// Work for one instruction of a regular expression.
 const STATE: u64 = 50;
 /// Work that corresponds to one of cel-go's cost units.
 const PER_COST: u64 = 10;
@@ -38,9 +38,9 @@ pub(crate) fn text(bytes: usize) {
     count(bytes / TEXT);
 }
 
-/// Counts the compilation of a pattern, by its states. Returns false if the evaluation has exceeded its limit.
-pub(crate) fn pattern(pattern: &str) -> bool {
-    count(usize::try_from(machinery::pattern::size(pattern).saturating_mul(STATE)).unwrap_or(usize::MAX));
+/// Counts the compilation of a pattern, by its size. Returns false if the evaluation has exceeded its limit.
+pub(crate) fn pattern(tree: &machinery::pattern::Tree) -> bool {
+    count(usize::try_from(tree.size().saturating_mul(STATE)).unwrap_or(usize::MAX));
     !is_exceeded()
 }
 

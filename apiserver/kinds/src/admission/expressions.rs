@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cel::program::{Expected, Program};
+use cel::program::{Environment, Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::Value;
@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::fields::{invalid, list, text};
 
 /// CEL variables of the match conditions of webhooks.
-pub const REQUEST: [&str; 3] = ["object", "oldObject", "request"];
+pub const REQUEST: [&str; 5] = ["object", "oldObject", "request", "namespaceObject", "authorizer"];
 /// CEL variables of the expressions of policies.
-pub const POLICY_VARIABLES: [&str; 6] =
-    ["object", "oldObject", "request", "params", "namespaceObject", "variables"];
+pub const POLICY_VARIABLES: [&str; 7] =
+    ["object", "oldObject", "request", "namespaceObject", "authorizer", "params", "variables"];
 
 /// The usual name of the field that holds a CEL expression.
 pub(crate) const EXPRESSION: &str = "expression";
@@ -21,7 +21,12 @@ pub(crate) const EXPRESSION: &str = "expression";
 /// Maximum number of match conditions.
 const MAX_CONDITIONS: usize = 64;
 
-pub(crate) fn check_conditions(holder: &Value, path: &str, variables: &[&str], errors: &mut Vec<FieldError>) {
+pub(crate) fn check_conditions(
+    holder: &Value,
+    path: &str,
+    environment: &Environment,
+    errors: &mut Vec<FieldError>,
+) {
     let conditions = list(holder, "matchConditions");
     let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
     if conditions.len() > MAX_CONDITIONS {
@@ -32,7 +37,8 @@ pub(crate) fn check_conditions(holder: &Value, path: &str, variables: &[&str], e
     for (index, condition) in conditions.iter().enumerate() {
         let path = format!("{prefix}matchConditions[{index}]");
         let name = text(condition, "name");
-        check_expression((condition, EXPRESSION), &path, variables, Expected::Boolean, errors);
+        let expression = text(condition, EXPRESSION).trim();
+        check_expression(expression, &format!("{path}.{EXPRESSION}"), environment, Expected::Boolean, errors);
         if !name.is_empty() {
             let problems = names::qualified_name(name);
             errors.extend(problems.into_iter().map(|why| invalid(format!("{path}.name"), name, why)));
@@ -44,19 +50,17 @@ pub(crate) fn check_conditions(holder: &Value, path: &str, variables: &[&str], e
     }
 }
 
-/// Compiles the CEL expression in `field` of `holder`, which stands at `path`. The structural check reports a missing
-/// expression.
+/// Compiles the CEL expression of a field. The structural check reports a missing one.
 pub(crate) fn check_expression(
-    (holder, field): (&Value, &str),
-    path: &str,
-    variables: &[&str],
+    expression: &str,
+    field: &str,
+    environment: &Environment,
     expected: Expected,
     errors: &mut Vec<FieldError>,
 ) {
-    let expression = text(holder, field).trim();
-    if !expression.is_empty()
-        && let Err(why) = Program::compile(expression, variables, expected)
+    if !expression.trim().is_empty()
+        && let Err(why) = Program::compile(expression, environment, expected)
     {
-        errors.push(invalid(format!("{path}.{field}"), expression, why));
+        errors.push(invalid(field, expression, why));
     }
 }

@@ -1,6 +1,6 @@
 //! The table of the kinds of this folder, with references to their rules, columns and warnings.
 
-use super::{columns, policies, webhooks};
+use super::{bindings, columns, policies, webhooks};
 use crate::kind::{Kind, kind};
 use crate::subject::{NOTHING, Subject};
 
@@ -18,7 +18,7 @@ static KINDS: [Kind; 6] = [
     kind(GROUP, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", &[]).cluster().status().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(policies::POLICY),
     kind(GROUP, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
-        .rules(policies::BINDING),
+        .rules(bindings::BINDING),
     kind(GROUP, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
     kind(GROUP, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
 ];

@@ -1,5 +1,6 @@
 //! The kinds that configure admission: webhook configurations, policies and their bindings.
 
+mod bindings;
 mod columns;
 mod expressions;
 pub(crate) mod kinds;

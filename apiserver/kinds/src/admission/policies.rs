@@ -1,90 +1,142 @@
-//! Validation of ValidatingAdmissionPolicies and their bindings.
+//! Validation of ValidatingAdmissionPolicies.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use cel::limits::MAX_CEL_VARIABLES;
-use cel::program::Expected;
+use cel::program::{Environment, Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::bindings::check_resources_matched;
 use super::expressions::{EXPRESSION, POLICY_VARIABLES, check_conditions, check_expression};
-use super::matching::{check_rule, check_selector};
-use crate::fields::{forbidden, invalid, list, required, text};
+use crate::fields::{invalid, list, required, text};
 use crate::strategy::rules::{NONE, Rules};
 
 /// ValidatingAdmissionPolicy.
 pub(crate) const POLICY: Rules = Rules { validate: policy, ..NONE };
 
-/// ValidatingAdmissionPolicyBinding.
-pub(crate) const BINDING: Rules = Rules { validate: binding, ..NONE };
+/// Maximum number of audit annotations.
+const MAX_AUDIT_ANNOTATIONS: usize = 20;
+/// Maximum length of the expression of an audit annotation, in bytes.
+const MAX_AUDIT_EXPRESSION: usize = 5 * 1024;
 
 fn policy(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
-    let params = spec["paramKind"].is_object();
-    let named = !list(spec, "variables").is_empty();
-    let allowed = |name: &&&str| (params || **name != "params") && (named || **name != "variables");
-    let variables: Vec<&str> = POLICY_VARIABLES.iter().filter(allowed).copied().collect();
-    let unnamed: Vec<&str> = variables.iter().copied().filter(|name| *name != "variables").collect();
-    let (validations, audits) = (list(spec, "validations"), list(spec, "auditAnnotations"));
-    if params {
-        for field in ["apiVersion", "kind"] {
-            if text(&spec["paramKind"], field).is_empty() {
-                errors.push(required(format!("spec.paramKind.{field}"), ""));
-            }
-        }
-    }
+    let mut environment = environment(spec, |name| name != "variables" || !list(spec, name).is_empty());
+    check_param_kind(&spec["paramKind"], &mut errors);
     if spec["matchConstraints"].is_null() {
         errors.push(required("spec.matchConstraints", ""));
     } else {
         check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, &mut errors);
     }
-    check_conditions(spec, "spec", &unnamed, &mut errors);
-    let count = list(spec, "variables").len();
-    if count > MAX_CEL_VARIABLES {
-        let detail = format!("must have at most {MAX_CEL_VARIABLES} items");
-        errors.push(FieldError::new(FieldErrorKind::TooMany, "spec.variables", &count.into(), detail));
+    check_conditions(spec, "spec", &self::environment(spec, |name| name != "variables"), &mut errors);
+    if !check_variables(spec, &mut environment, &mut errors) {
         return errors;
     }
-    for (index, variable) in list(spec, "variables").iter().enumerate() {
-        let path = format!("spec.variables[{index}]");
-        check_expression((variable, EXPRESSION), &path, &variables, Expected::Any, &mut errors);
-        let name = text(variable, "name");
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !name.is_empty() && (!plain || name.starts_with(|c: char| c.is_ascii_digit())) {
-            let why = "must be a valid CEL identifier";
-            errors.push(invalid(format!("{path}.name"), name, why));
-        }
-    }
+    let (validations, audits) = (list(spec, "validations"), list(spec, "auditAnnotations"));
     if validations.is_empty() && audits.is_empty() {
         let why = "validations or auditAnnotations must contain at least one item";
         errors.push(required("spec.validations", why));
         errors.push(required("spec.auditAnnotations", why));
     }
+    let unasked = environment.without("authorizer");
     for (index, validation) in validations.iter().enumerate() {
-        check_validation(validation, &format!("spec.validations[{index}]"), &variables, &mut errors);
+        let path = format!("spec.validations[{index}]");
+        let expression = text(validation, EXPRESSION);
+        let field = format!("{path}.{EXPRESSION}");
+        check_expression(expression, &field, &environment, Expected::Boolean, &mut errors);
+        let message = text(validation, "messageExpression");
+        let field = format!("{path}.messageExpression");
+        check_expression(message, &field, &unasked, Expected::Text, &mut errors);
+        check_validation(validation, &path, &mut errors);
     }
-    for (index, audit) in audits.iter().enumerate() {
-        let path = format!("spec.auditAnnotations[{index}]");
-        let audit = (audit, "valueExpression");
-        check_expression(audit, &path, &variables, Expected::TextOrNull, &mut errors);
-    }
+    check_audits(policy, &environment, &mut errors);
     errors
 }
 
-fn check_validation(validation: &Value, path: &str, variables: &[&str], errors: &mut Vec<FieldError>) {
-    check_expression((validation, EXPRESSION), path, variables, Expected::Boolean, errors);
-    check_expression((validation, "messageExpression"), path, variables, Expected::Text, errors);
-    let expression = text(validation, EXPRESSION).trim();
+/// Returns the variables of a policy that are wanted; parameters only if it has a kind of them.
+fn environment(spec: &Value, wanted: impl Fn(&str) -> bool) -> Environment {
+    let params = spec["paramKind"].is_object();
+    let names: Vec<&str> = POLICY_VARIABLES
+        .iter()
+        .copied()
+        .filter(|name| (params || *name != "params") && wanted(name))
+        .collect();
+    Environment::new(&names)
+}
+
+/// Checks the kind of the parameters.
+fn check_param_kind(given: &Value, errors: &mut Vec<FieldError>) {
+    if !given.is_object() {
+        return;
+    }
+    let (api_version, kind) = (text(given, "apiVersion"), text(given, "kind"));
+    let field = "spec.paramKind.apiVersion";
+    let (group, version) = match api_version.split_once('/') {
+        Some(("", "")) => ("", ""),
+        Some(parts) => parts,
+        None => ("", api_version),
+    };
+    if api_version.is_empty() {
+        errors.push(required(field, ""));
+    } else if version.contains('/') {
+        let why = format!("unexpected GroupVersion string: {api_version}");
+        errors.push(invalid(field, api_version, why));
+    } else {
+        let problems = if group.is_empty() { Vec::new() } else { names::dns1123_subdomain(group) };
+        if !problems.is_empty() {
+            errors.push(invalid(field, group, problems.join(",")));
+        }
+        let problems = names::dns1035_label(version);
+        if version.is_empty() {
+            errors.push(invalid(field, api_version, "version must be specified"));
+        } else if !problems.is_empty() {
+            errors.push(invalid(field, version, problems.join(",")));
+        }
+    }
+    let problems = names::dns1035_label(&kind.to_lowercase());
+    if kind.is_empty() {
+        errors.push(required("spec.paramKind.kind", ""));
+    } else if !problems.is_empty() {
+        let why = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
+        errors.push(invalid("spec.paramKind.kind", kind, why));
+    }
+}
+
+/// Checks the variables, and declares each for those after it. Returns false if there are too many of them.
+fn check_variables(spec: &Value, environment: &mut Environment, errors: &mut Vec<FieldError>) -> bool {
+    let variables = list(spec, "variables");
+    if variables.len() > MAX_CEL_VARIABLES {
+        let detail = format!("must have at most {MAX_CEL_VARIABLES} items");
+        let count = variables.len().into();
+        errors.push(FieldError::new(FieldErrorKind::TooMany, "spec.variables", &count, detail));
+        return false;
+    }
+    for (index, variable) in variables.iter().enumerate() {
+        let path = format!("spec.variables[{index}]");
+        let (name, expression) = (text(variable, "name"), text(variable, EXPRESSION));
+        if !name.is_empty() && name.trim().is_empty() {
+            errors.push(required(format!("{path}.name"), "name is not specified"));
+        } else if !name.is_empty() && !cel::is_identifier(name) {
+            errors.push(invalid(format!("{path}.name"), name, "must be a valid CEL identifier"));
+        }
+        if !expression.trim().is_empty()
+            && let Err(why) = Program::define(name, expression, environment)
+        {
+            errors.push(invalid(format!("{path}.{EXPRESSION}"), expression, why));
+        }
+    }
+    true
+}
+
+fn check_validation(validation: &Value, path: &str, errors: &mut Vec<FieldError>) {
     let message = text(validation, "message");
     if !message.is_empty() && message.trim().is_empty() {
         errors.push(invalid(format!("{path}.message"), message, "must be non-empty if specified"));
-    } else if message.trim().contains('\n') {
+    } else if message.trim().contains(['\n', '\r']) {
         errors.push(invalid(format!("{path}.message"), message, "must not contain line breaks"));
-    } else if expression.contains('\n') && message.is_empty() {
-        let why = "message must be specified if expression contains line breaks";
-        errors.push(required(format!("{path}.message"), why));
     }
     let shown = text(validation, "messageExpression");
     if !shown.is_empty() && shown.trim().is_empty() {
@@ -93,82 +145,41 @@ fn check_validation(validation: &Value, path: &str, variables: &[&str], errors: 
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
     let reason = text(validation, "reason");
-    if validation["reason"].is_string() && !matches!(reason, "Unauthorized") && !reasons.contains(&reason) {
+    if validation["reason"].is_string() && !reasons.contains(&reason) {
         let allowed = reasons.map(Value::from);
         errors.push(FieldError::not_supported(format!("{path}.reason"), &reason.into(), &allowed));
     }
 }
 
-fn check_resources_matched(resources: &Value, path: &str, needed: bool, errors: &mut Vec<FieldError>) {
-    for selector in ["namespaceSelector", "objectSelector"] {
-        check_selector(&resources[selector], &format!("{path}.{selector}"), errors);
+/// Checks the audit annotations, whose names consist of the name of the policy and their key.
+fn check_audits(policy: &Value, environment: &Environment, errors: &mut Vec<FieldError>) {
+    let audits = list(&policy["spec"], "auditAnnotations");
+    if audits.len() > MAX_AUDIT_ANNOTATIONS {
+        let why = format!("must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations");
+        errors.push(invalid("spec.auditAnnotations", policy["spec"]["auditAnnotations"].clone(), why));
     }
-    let rules = list(resources, "resourceRules");
-    if rules.is_empty() && needed {
-        errors.push(required(format!("{path}.resourceRules"), ""));
-    }
-    for (name, rules) in
-        [("resourceRules", rules), ("excludeResourceRules", list(resources, "excludeResourceRules"))]
-    {
-        for (index, rule) in rules.iter().enumerate() {
-            check_rule(rule, &format!("{path}.{name}[{index}]"), errors);
+    let name = text(&policy["metadata"], "name");
+    let mut seen = BTreeSet::new();
+    for (index, audit) in audits.iter().enumerate() {
+        let path = format!("spec.auditAnnotations[{index}]");
+        let (key, field) = (text(audit, "key"), format!("{path}.key"));
+        if name.is_empty() {
+            errors.push(invalid(field.as_str(), key, "requires metadata.name be non-empty"));
+        } else {
+            let full = format!("{name}/{key}");
+            let problems = names::qualified_name(&full);
+            errors.extend(problems.into_iter().map(|why| invalid(field.as_str(), full.as_str(), why)));
         }
-    }
-}
-
-fn binding(binding: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let spec = &binding["spec"];
-    let policy = text(spec, "policyName");
-    if policy.is_empty() {
-        errors.push(required("spec.policyName", ""));
-    } else {
-        let problems = names::dns1123_subdomain(policy);
-        errors.extend(problems.into_iter().map(|why| invalid("spec.policyName", policy, why)));
-    }
-    if spec["paramRef"].is_object() {
-        check_param_ref(&spec["paramRef"], &mut errors);
-    }
-    if spec["matchResources"].is_object() {
-        check_resources_matched(&spec["matchResources"], "spec.matchResources", false, &mut errors);
-    }
-    let actions = list(spec, "validationActions");
-    if actions.is_empty() {
-        errors.push(required("spec.validationActions", "at least one validation action is required"));
-    }
-    let has = |action: &str| actions.iter().any(|one| one == action);
-    if has("Deny") && has("Warn") {
-        let why = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
-        let shown: Vec<&Value> = actions.iter().collect();
-        errors.push(invalid("spec.validationActions", json!(shown), why));
-    }
-    let mut seen = HashSet::new();
-    for (index, action) in actions.iter().enumerate() {
-        if !seen.insert(action) {
-            let field = format!("spec.validationActions[{index}]");
-            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, action, ""));
+        let (expression, value_field) = (text(audit, "valueExpression"), format!("{path}.valueExpression"));
+        if expression.trim().len() > MAX_AUDIT_EXPRESSION {
+            let why = format!("must not exceed {MAX_AUDIT_EXPRESSION} bytes in length");
+            errors.push(required(value_field, &why));
+        } else {
+            let expression = expression.trim();
+            check_expression(expression, &value_field, environment, Expected::TextOrNull, errors);
         }
-    }
-    errors
-}
-
-fn check_param_ref(reference: &Value, errors: &mut Vec<FieldError>) {
-    let named = !text(reference, "name").is_empty();
-    let selected = reference["selector"].is_object();
-    if named && selected {
-        let why = "name and selector are mutually exclusive";
-        errors.push(forbidden("spec.paramRef.name", why));
-    } else if !named && !selected {
-        errors.push(required("spec.paramRef", "one of name or selector must be specified"));
-    }
-    check_selector(&reference["selector"], "spec.paramRef.selector", errors);
-    match text(reference, "parameterNotFoundAction") {
-        "" => errors.push(required("spec.paramRef.parameterNotFoundAction", "")),
-        "Allow" | "Deny" => {}
-        other => {
-            let allowed = ["Deny".into(), "Allow".into()];
-            let field = "spec.paramRef.parameterNotFoundAction";
-            errors.push(FieldError::not_supported(field, &other.into(), &allowed));
+        if !seen.insert(key) {
+            errors.push(FieldError::new(FieldErrorKind::Duplicate, field, &key.into(), ""));
         }
     }
 }

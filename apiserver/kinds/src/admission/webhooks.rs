@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cel::program::Environment;
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::Value;
@@ -63,7 +64,7 @@ fn check_webhook(webhook: &Value, path: &str, errors: &mut Vec<FieldError>) {
         check_selector(&webhook[selector], &format!("{path}.{selector}"), errors);
     }
     check_client(&webhook["clientConfig"], &format!("{path}.clientConfig"), errors);
-    check_conditions(webhook, path, &REQUEST, errors);
+    check_conditions(webhook, path, &Environment::new(&REQUEST), errors);
 }
 
 fn check_versions(webhook: &Value, path: &str, errors: &mut Vec<FieldError>) {

@@ -1,12 +1,15 @@
 //! The attributes of a request that webhooks and policies match and evaluate.
 
+use cel::program::{Asker, Decider};
 use kinds::Subresource;
 use kinds::definition::Version;
+use kinds::user::{SERVICE_ACCOUNT_PREFIX, service_account_groups};
 use machinery::meta;
 use serde_json::{Value, json};
 
 use super::review::Operation;
 use crate::context::{Context, Propagation};
+use crate::permissions::{Permissions, Resource, Subject};
 use crate::target::Target;
 
 /// One write that admission is asked about.
@@ -19,6 +22,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) dry_run: bool,
     manager: String,
     propagation: Option<Propagation>,
+    permissions: Permissions,
 }
 
 impl<'a> Attributes<'a> {
@@ -36,6 +40,7 @@ impl<'a> Attributes<'a> {
             dry_run: context.dry_run,
             manager: context.field_manager.clone(),
             propagation: context.propagation,
+            permissions: context.permissions.clone(),
         }
     }
 
@@ -119,5 +124,33 @@ impl<'a> Attributes<'a> {
             options["propagationPolicy"] = propagation.name().into();
         }
         options
+    }
+}
+
+/// What expressions ask `authorizer` is asked for the user of the request, or for a ServiceAccount.
+impl Decider for Attributes<'_> {
+    fn decide(&self, asker: &Asker, verb: &str, subject: &Subject) -> (bool, String) {
+        match asker {
+            Asker::User => self.permissions.permits(&self.user, verb, subject),
+            Asker::ServiceAccount { namespace, name } => {
+                let user = kinds::User {
+                    name: format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"),
+                    groups: service_account_groups(namespace),
+                    ..kinds::User::default()
+                };
+                self.permissions.permits(&user, verb, subject)
+            }
+        }
+    }
+
+    fn request_resource(&self) -> Resource {
+        let definition = &self.target.served.definition;
+        Resource {
+            group: definition.group.clone(),
+            resource: definition.plural.clone(),
+            subresource: self.target.subresource.name().to_owned(),
+            namespace: self.namespace().to_owned(),
+            name: self.target.name.to_owned(),
+        }
     }
 }

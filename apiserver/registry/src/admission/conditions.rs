@@ -1,19 +1,19 @@
 //! Compiled `matchConditions`.
 
-use cel::program::{Answer, Expected, Input, Program};
+use cel::program::{Answer, Environment, Expected, Input, Program};
 use serde_json::Value;
 
 /// Compiled `matchConditions`, each with its name.
 pub(crate) struct Conditions(Vec<(String, Result<Program, String>)>);
 
 impl Conditions {
-    pub(crate) fn of(holder: &Value, variables: &[&str]) -> Self {
+    pub(crate) fn of(holder: &Value, environment: &Environment) -> Self {
         let list = holder["matchConditions"].as_array().into_iter().flatten();
         Self(
             list.map(|condition| {
                 let source = condition["expression"].as_str().unwrap_or_default();
                 let name = condition["name"].as_str().unwrap_or_default().to_owned();
-                (name, Program::compile(source, variables, Expected::Boolean))
+                (name, Program::compile(source.trim(), environment, Expected::Boolean))
             })
             .collect(),
         )

@@ -92,7 +92,7 @@ async fn violations(
     let case = attributes.case(versions, object, version).await?;
     let namespace = match attributes.target.namespace {
         "" => Value::Null,
-        name => versions.reader().stored_object("", "namespaces", "", name).unwrap_or_default(),
+        name => shown(versions.reader().stored_object("", "namespaces", "", name).unwrap_or_default()),
     };
     let judge = |params: &Value| {
         let input = Input::new(vec![
@@ -101,7 +101,8 @@ async fn violations(
             ("request", &case.request),
             ("params", params),
             ("namespaceObject", &namespace),
-        ]);
+        ])
+        .authorizer(attributes);
         match policy.conditions.hold(&input) {
             Ok(true) => broken(policy, &input),
             Ok(false) => Vec::new(),
@@ -110,6 +111,15 @@ async fn violations(
         }
     };
     Ok(params.iter().flat_map(judge).collect())
+}
+
+/// Returns a Namespace without the fields that expressions do not see.
+fn shown(mut namespace: Value) -> Value {
+    if let Some(metadata) = namespace["metadata"].as_object_mut() {
+        metadata
+            .retain(|field, _| !matches!(field.as_str(), "managedFields" | "ownerReferences" | "selfLink"));
+    }
+    namespace
 }
 
 fn broken(policy: &Policy, input: &Input<'_>) -> Vec<Violation> {

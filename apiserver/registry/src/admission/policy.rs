@@ -1,6 +1,6 @@
 //! Compiled ValidatingAdmissionPolicies and their bindings.
 
-use cel::program::{Expected, Program};
+use cel::program::{Environment, Expected, Program};
 use kinds::admission::POLICY_VARIABLES;
 use serde_json::Value;
 
@@ -60,14 +60,18 @@ impl Policy {
 
     fn of(policy: &Value, bindings: Vec<Binding>) -> Self {
         let spec = &policy["spec"];
-        // Expressions that do not compile are refused when the policy is written.
-        let compile = |value: &Value, expected| {
-            Program::compile(value.as_str()?.trim(), &POLICY_VARIABLES, expected).ok()
-        };
+        let mut environment = Environment::new(&POLICY_VARIABLES);
+        let conditions = Conditions::of(spec, &environment);
         let list = |name: &str| spec[name].as_array().into_iter().flatten();
-        let variables = list("variables").filter_map(|variable| {
-            Some((text(&variable["name"]), compile(&variable["expression"], Expected::Any)?))
-        });
+        // Expressions that do not compile are refused when the policy is written.
+        let variables: Vec<(String, Program)> = list("variables")
+            .filter_map(|variable| {
+                let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
+                Some((name.clone(), Program::define(&name, &source, &mut environment).ok()?))
+            })
+            .collect();
+        let compile =
+            |value: &Value, expected| Program::compile(value.as_str()?, &environment, expected).ok();
         let validations = list("validations").filter_map(|validation| {
             Some(Validation {
                 source: text(&validation["expression"]).trim().to_owned(),
@@ -85,11 +89,11 @@ impl Policy {
         Self {
             name: text(&policy["metadata"]["name"]),
             matcher: Matcher::of_resources(&spec["matchConstraints"], false),
-            conditions: Conditions::of(spec, &POLICY_VARIABLES),
+            conditions,
             ignore: spec["failurePolicy"] == "Ignore",
             param_kind,
-            variables: variables.collect(),
             validations: validations.collect(),
+            variables,
             bindings,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cel::program::Environment;
 use kinds::admission::REQUEST;
 use kinds::definition::WebhookClientConfig;
 use serde_json::Value;
@@ -46,7 +47,7 @@ impl Webhook {
         Self {
             name: webhook["name"].as_str().unwrap_or_default().to_owned(),
             matcher: Matcher::of_webhook(webhook),
-            conditions: Conditions::of(webhook, &REQUEST),
+            conditions: Conditions::of(webhook, &Environment::new(&REQUEST)),
             client: WebhookClientConfig::parse(&webhook["clientConfig"]),
             timeout: Duration::from_secs(webhook["timeoutSeconds"].as_u64().unwrap_or(TIMEOUT_SECONDS)),
             ignore: webhook["failurePolicy"] == "Ignore",

@@ -167,8 +167,13 @@ async fn concerns(
         return Ok(Some((version, case)));
     }
     let case = case?;
-    let variables = vec![("object", &case.object), ("oldObject", &case.old), ("request", &case.request)];
-    match webhook.conditions.hold(&Input::new(variables)) {
+    let variables = vec![
+        ("object", &case.object),
+        ("oldObject", &case.old),
+        ("request", &case.request),
+        ("namespaceObject", &Value::Null),
+    ];
+    match webhook.conditions.hold(&Input::new(variables).authorizer(attributes)) {
         Ok(true) => Ok(Some((version, Ok(case)))),
         Ok(false) => Ok(None),
         Err(_) if webhook.ignore => Ok(None),

@@ -7,9 +7,11 @@ use access::authorize::{Decision, forbidden};
 use access::{Attributes, Authorizer, User, impersonate};
 use http::HeaderMap;
 use machinery::status::Status;
+use registry::permissions::Permissions;
 
 use super::asked::Asked;
 use super::audit::AuditRecord;
+use super::permissions::Permitting;
 use super::verb::Verb;
 
 /// The action that a request asks permission for.
@@ -38,6 +40,11 @@ pub(crate) struct Authorization {
 impl Authorization {
     pub(crate) fn new(authorizer: Arc<dyn Authorizer>) -> Self {
         Self { authorizer, last_modes: impersonate::LastModes::default() }
+    }
+
+    /// Returns what the expressions of policies ask.
+    pub(crate) fn permissions(&self) -> Permissions {
+        Permissions::new(Arc::new(Permitting(self.authorizer.clone())))
     }
 
     pub(crate) fn authorizer(&self) -> &dyn Authorizer {

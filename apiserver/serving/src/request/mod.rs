@@ -8,6 +8,7 @@ pub(crate) mod flows;
 pub(crate) mod handle;
 pub(crate) mod input;
 pub(crate) mod older;
+mod permissions;
 pub(crate) mod query;
 pub(crate) mod reached;
 pub(crate) mod read_body;

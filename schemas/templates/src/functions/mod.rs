@@ -20,7 +20,6 @@ pub(crate) mod methods;
 mod numbers;
 mod passwords;
 mod paths;
-mod patterns;
 mod reflection;
 mod regexes;
 mod semver;

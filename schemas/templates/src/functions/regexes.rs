@@ -1,8 +1,10 @@
 //! Regular expressions.
 
-use regex::bytes::{Captures, Match, Regex};
+use std::ops::Range;
 
-use super::{Arguments, Function, Parameter, function, patterns};
+use machinery::pattern::{Pattern, Search, parse};
+
+use super::{Arguments, Function, Parameter, function};
 use crate::error::{Failure, Outcome};
 use crate::limits;
 use crate::values::{Element, List, Value, Work};
@@ -38,18 +40,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// Compiles a pattern.
-fn compile(pattern: &[u8]) -> Outcome<Regex> {
+fn compile(pattern: &[u8]) -> Outcome<Pattern> {
     let text = std::str::from_utf8(pattern).map_err(|_| Failure::from("the pattern is not UTF-8"))?;
-    let translated =
-        patterns::translated(text).map_err(|wrong| format!("the pattern {text:?} is wrong: {wrong}"))?;
-    let built = regex::bytes::RegexBuilder::new(&translated)
-        .size_limit(limits::REGEX_BYTES_MAX)
-        .dfa_size_limit(limits::REGEX_BYTES_MAX)
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(limit) => Failure::Limit("bytes for a pattern", limit as u64),
-        _ => format!("the pattern {text:?} is wrong").into(),
-    })
+    let tree = parse(text).map_err(|wrong| format!("error parsing regexp: {wrong}"))?;
+    let too_large = || Failure::Limit("parts of a pattern", limits::REGEX_SIZE_MAX);
+    if tree.size() > limits::REGEX_SIZE_MAX {
+        return Err(too_large());
+    }
+    tree.compile(text).map_err(|_| too_large())
 }
 
 /// Counts a search in the rest of a text, which may be read to its end before a match at its beginning is certain.
@@ -66,15 +64,15 @@ fn matches(work: &mut Work, a: &Arguments) -> Outcome<Value> {
 fn find(work: &mut Work, a: &Arguments) -> Outcome<Value> {
     let regex = work.regex(a.text(0), compile)?;
     count(work, a.text(1), 0)?;
-    work.text(regex.find(a.text(1)).map_or(&b""[..], |found| found.as_bytes()))
+    work.text(regex.search(a.text(1)).next().map_or(&b""[..], |found| &a.text(1)[found]))
 }
 
 /// The matches, at most `most` if that is not negative.
-fn all<'t>(work: &mut Work, regex: &Regex, text: &'t [u8], most: i64) -> Outcome<Vec<Match<'t>>> {
+fn all(work: &mut Work, regex: &Pattern, text: &[u8], most: i64) -> Outcome<Vec<Range<usize>>> {
     let mut found = Vec::new();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    for one in regex.find_iter(text).take(most) {
-        count(work, text, one.start())?;
+    for one in regex.search(text).take(most) {
+        count(work, text, one.start)?;
         found.push(one);
     }
     Ok(found)
@@ -86,7 +84,7 @@ fn find_all(work: &mut Work, a: &Arguments) -> Outcome<Value> {
     if found.is_empty() {
         return Ok(Value::List(List::nil(Element::Text)));
     }
-    work.texts(found.iter().map(Match::as_bytes))
+    work.texts(found.into_iter().map(|one| &a.text(1)[one]))
 }
 
 fn replace(work: &mut Work, a: &Arguments, literal: bool) -> Outcome<Value> {
@@ -94,23 +92,42 @@ fn replace(work: &mut Work, a: &Arguments, literal: bool) -> Outcome<Value> {
     let (text, new) = (a.text(1), a.text(2));
     let mut output = Vec::new();
     let mut end = 0;
-    for captures in regex.captures_iter(text) {
-        let Some(whole) = captures.get(0) else { continue };
-        count(work, text, whole.start())?;
-        work.append(&mut output, &text[end..whole.start()])?;
+    let mut search = regex.search(text);
+    while let Some(whole) = search.next() {
+        count(work, text, whole.start)?;
+        work.append(&mut output, &text[end..whole.start])?;
         if literal {
             work.append(&mut output, new)?;
         } else {
-            expand(work, new, &captures, &mut output)?;
+            expand(work, new, &Groups { regex: &regex, search: &search, text }, &mut output)?;
         }
-        end = whole.end();
+        end = whole.end;
     }
     work.append(&mut output, &text[end..])?;
     work.text(output)
 }
 
+/// What the groups of a match have matched.
+struct Groups<'s> {
+    regex: &'s Pattern,
+    search: &'s Search<'s>,
+    text: &'s [u8],
+}
+
+impl Groups<'_> {
+    fn number(&self, number: usize) -> Option<&[u8]> {
+        self.search.group(number).map(|found| &self.text[found])
+    }
+
+    /// The first group of the name that has matched something.
+    fn name(&self, name: &str) -> Option<&[u8]> {
+        let names = self.regex.names().iter().enumerate();
+        names.filter(|(_, known)| known.as_deref() == Some(name)).find_map(|(at, _)| self.number(at))
+    }
+}
+
 /// Replaces `$1`, `${1}`, `$name` and `${name}` by what the groups have matched. A name is as long as possible.
-fn expand(work: &mut Work, new: &[u8], captures: &Captures<'_>, output: &mut Vec<u8>) -> Outcome<()> {
+fn expand(work: &mut Work, new: &[u8], groups: &Groups<'_>, output: &mut Vec<u8>) -> Outcome<()> {
     let mut rest = new;
     while let Some(position) = rest.iter().position(|byte| *byte == b'$') {
         work.append(output, &rest[..position])?;
@@ -132,10 +149,10 @@ fn expand(work: &mut Work, new: &[u8], captures: &Captures<'_>, output: &mut Vec
         rest = &named[length + usize::from(braced.is_some())..];
         let name = &text[..length];
         let found = match name.parse::<usize>() {
-            Ok(number) if name.bytes().all(|byte| byte.is_ascii_digit()) => captures.get(number),
-            _ => captures.name(name),
+            Ok(number) if name.bytes().all(|byte| byte.is_ascii_digit()) => groups.number(number),
+            _ => groups.name(name),
         };
-        work.append(output, found.map_or(&b""[..], |found| found.as_bytes()))?;
+        work.append(output, found.unwrap_or_default())?;
     }
     work.append(output, rest)
 }
@@ -155,11 +172,11 @@ fn split(work: &mut Work, a: &Arguments) -> Outcome<Value> {
         if most > 0 && parts.len() as i64 == most - 1 {
             break;
         }
-        end = one.start();
-        if one.end() != 0 {
+        end = one.start;
+        if one.end != 0 {
             parts.push(&text[begin..end]);
         }
-        begin = one.end();
+        begin = one.end;
     }
     if end != text.len() {
         parts.push(&text[begin..]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use regex::bytes::Regex;
+use machinery::pattern::Pattern;
 
 use super::{Bytes, Element, List, Map, MapType, Value};
 use crate::error::{Failure, Outcome};
@@ -17,7 +17,7 @@ pub(crate) struct Work {
     /// All maps of the rendering. They may contain each other in circles or deep chains, so they are emptied one by one in the end.
     maps: Vec<Map>,
     /// The regular expressions that are compiled.
-    regexes: BTreeMap<Vec<u8>, Regex>,
+    regexes: BTreeMap<Vec<u8>, Pattern>,
 }
 
 impl Drop for Work {
@@ -118,8 +118,8 @@ impl Work {
     pub(crate) fn regex(
         &mut self,
         pattern: &[u8],
-        compile: impl FnOnce(&[u8]) -> Outcome<Regex>,
-    ) -> Outcome<Regex> {
+        compile: impl FnOnce(&[u8]) -> Outcome<Pattern>,
+    ) -> Outcome<Pattern> {
         if let Some(regex) = self.regexes.get(pattern) {
             return Ok(regex.clone());
         }

@@ -1,0 +1,121 @@
+//! Policies and match conditions that ask what users may do.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeZone, Utc};
+use machinery::clock::Clock;
+use machinery::random::Random;
+use machinery::status::Status;
+use registry::permissions::{Permissions, Permits, Subject};
+use registry::{Context, Input, Options, Registry, User};
+use serde_json::{Value, json};
+use store::{Memory, Store};
+
+fn now() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
+}
+
+/// Members of the group `writers` may write ConfigMaps of the namespace `default`, and all may read `/open`.
+struct Rules;
+
+impl Permits for Rules {
+    fn permits(&self, user: &User, verb: &str, subject: &Subject) -> (bool, String) {
+        let allowed = match subject {
+            Subject::Path(path) => path == "/open" && verb == "get",
+            Subject::Resource(resource) => {
+                let wanted = (resource.resource.as_str(), resource.namespace.as_str());
+                let member = |group: &str| user.groups.iter().any(|one| one == group);
+                wanted == ("configmaps", "default")
+                    && (member("writers") || member("system:serviceaccounts:robots"))
+            }
+        };
+        (allowed, format!("asked for {}", user.name))
+    }
+}
+
+struct Plane(Registry);
+
+impl Plane {
+    async fn new() -> Self {
+        let clock = Clock::simulated(now());
+        let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+        Self(Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap())
+    }
+
+    async fn create(&self, groups: &[&str], object: Value) -> Result<(), Status> {
+        let (group, version) = machinery::meta::group_version(object["apiVersion"].as_str().unwrap());
+        let definitions = self.0.definitions();
+        let definition = definitions.by_kind(group, object["kind"].as_str().unwrap()).unwrap();
+        let served = self.0.served(group, version, &definition.plural).unwrap();
+        let mut context = Context {
+            user: User::new("ann", groups.iter().copied()),
+            permissions: Permissions::new(Arc::new(Rules)),
+            ..Context::default()
+        };
+        let namespace = if definition.namespaced { "default" } else { "" };
+        self.0.create(&mut context, &served, namespace, Input::new(object)).await.map(drop)
+    }
+
+    /// Creates a policy of ConfigMaps, and its binding.
+    async fn policy(&self, spec: Value) {
+        let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
+        let mut policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": "rules"}, "spec": {"matchConstraints": {"resourceRules": [rule]}}});
+        for (key, value) in spec.as_object().unwrap() {
+            policy["spec"][key] = value.clone();
+        }
+        let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "bound"}, "spec": {"policyName": "rules", "validationActions": ["Deny"]}});
+        self.create(&[], policy).await.unwrap();
+        self.create(&[], binding).await.unwrap();
+    }
+}
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "labels": {"team": "a"}}})
+}
+
+#[tokio::test]
+async fn policies_ask_what_users_may_do() {
+    let plane = Plane::new().await;
+    plane
+        .policy(json!({
+            "matchConditions": [{"name": "open", "expression": "authorizer.path('/open').check('get').allowed()"}],
+            "variables": [{"name": "may", "expression": "authorizer.requestResource.check('write')"}],
+            "validations": [
+                {"expression": "variables.may.allowed()", "messageExpression": "string(variables.may.reason())"},
+                {"expression": "authorizer.serviceAccount('robots', 'one').group('').resource('configmaps')\
+                    .namespace('default').check('x').allowed()"},
+            ],
+        }))
+        .await;
+    plane.create(&["writers"], config_map("a")).await.unwrap();
+    let refused = plane.create(&["readers"], config_map("b")).await.unwrap_err();
+    assert!(refused.message.ends_with("denied request: asked for ann"), "{}", refused.message);
+}
+
+#[tokio::test]
+async fn policies_know_the_namespace() {
+    let plane = Plane::new().await;
+    plane
+        .policy(json!({"validations": [{
+            "expression": "namespaceObject.metadata.labels['kubernetes.io/metadata.name'] == 'other'",
+            "messageExpression": "namespaceObject.metadata.labels['kubernetes.io/metadata.name']",
+        }, {"expression": "request.options.fieldManager == ''"}]}))
+        .await;
+    let refused = plane.create(&[], config_map("a")).await.unwrap_err();
+    assert!(refused.message.ends_with("denied request: default"), "{}", refused.message);
+}
+
+/// Without permissions of their own, requests are those of the server itself.
+#[tokio::test]
+async fn requests_of_the_server_may_everything() {
+    let plane = Plane::new().await;
+    let asking = "authorizer.requestResource.check('write').allowed()";
+    plane.policy(json!({"validations": [{"expression": asking}]})).await;
+    let served = plane.0.served("", "v1", "configmaps").unwrap();
+    for (mut context, may) in [(Context::internal("test"), true), (Context::default(), false)] {
+        let created = plane.0.create(&mut context, &served, "default", Input::new(config_map("a"))).await;
+        assert_eq!(created.is_ok(), may);
+    }
+}

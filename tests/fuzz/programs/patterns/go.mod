@@ -1,0 +1,3 @@
+module firstlight.test/patterns
+
+go 1.26.0
