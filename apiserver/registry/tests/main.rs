@@ -2,6 +2,7 @@
 //! against a model.
 
 mod amplified;
+mod applied;
 mod common;
 mod conversion;
 mod depth;

@@ -13,6 +13,7 @@ use pki::kubeconfig::Kubeconfig;
 use pki::tls::{ALPN_HTTP, ClientCertificates, ServerCertificates, server_config};
 use pki::{CertificateAuthority, Identity, KeyAlgorithm, Leaf};
 
+use crate::controllers::Selection;
 use crate::data_directory::{DataDirectory, update_private, write_private};
 use crate::plane::ControllerManager;
 use crate::request_signer::RequestSigner;
@@ -178,6 +179,11 @@ impl Certificates {
     /// Returns the certificate of the authority, PEM.
     pub fn authority(&self) -> &str {
         self.authority.certificate()
+    }
+
+    /// Like [`Self::controller_manager`]; `None` without controllers.
+    pub(crate) fn duties(&self, controllers: &Selection) -> Result<Option<ControllerManager>> {
+        if controllers.is_none() { Ok(None) } else { self.controller_manager().map(Some) }
     }
 
     /// Returns what the server does in place of kube-controller-manager, with this authority.

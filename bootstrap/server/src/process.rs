@@ -85,14 +85,10 @@ impl Process {
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
-        let authority = certificates.authority();
+        let (authority, duties) = (certificates.authority(), certificates.duties(&options.controllers)?);
         let kubelet =
             pods::kubelet(&directory, options, address, networks, authority, &dependencies.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &dependencies));
-        let duties = match options.controllers.is_none() {
-            true => None,
-            false => Some(certificates.controller_manager()?),
-        };
         let plane = Plane::start_with(store, &dependencies, duties, keys, cluster_api, Some(node)).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();

@@ -115,8 +115,8 @@ impl Tokens {
                 self.audiences().into_iter().filter(|one| audiences.contains(one)).collect();
             return if good.is_empty() { Err(Refusal::Unknown) } else { Ok((user, good)) };
         }
-        match self.0.secret_claims(token) {
-            Some(claims) => self.0.secret_token(token, &claims, audiences),
+        match secrets::claims(&self.0, token) {
+            Some(claims) => secrets::verify(&self.0, token, &claims, audiences),
             None => self.0.service_account(token, audiences),
         }
     }

@@ -51,62 +51,60 @@ fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal::Refused(why.into()))
 }
 
-impl Inner {
-    /// Returns the claims of a token in a Secret that this server signed; `None` for any other token.
-    pub(super) fn secret_claims(&self, token: &str) -> Option<Claims> {
-        let parsed = jwt::parse(token)?;
-        // Other tokens have other claims, so their signature is not verified here.
-        let claims: Claims = serde_json::from_slice(&parsed.payload).ok()?;
-        (claims.iss == ISSUER && parsed.is_signed_by(self.keys.verifying())).then_some(claims)
-    }
+/// Returns the claims of a token in a Secret that this server signed; `None` for any other token.
+pub(super) fn claims(inner: &Inner, token: &str) -> Option<Claims> {
+    let parsed = jwt::parse(token)?;
+    // Other tokens have other claims, so their signature is not verified here.
+    let claims: Claims = serde_json::from_slice(&parsed.payload).ok()?;
+    (claims.iss == ISSUER && parsed.is_signed_by(inner.keys.verifying())).then_some(claims)
+}
 
-    /// Returns the user of such a token, and those of `audiences` for which it is valid: the API server.
-    pub(super) fn secret_token(
-        &self,
-        token: &str,
-        claims: &Claims,
-        audiences: &[String],
-    ) -> Result<(User, Vec<String>), Refusal> {
-        let own = std::slice::from_ref(&self.issuer);
-        let good: Vec<String> = own.iter().filter(|one| audiences.contains(one)).cloned().collect();
-        if good.is_empty() {
-            return refused(format!(
-                "token audiences {} is invalid for the target audiences {}",
-                quoted(own),
-                quoted(audiences)
-            ));
-        }
-        let (namespace, account) = (claims.namespace.as_str(), claims.account.as_str());
-        if claims.sub != format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{account}") {
-            return refused("sub claim is invalid");
-        }
-        let secret = self.object("secrets", Some(namespace), &claims.secret);
-        let Some(secret) = secret.filter(|secret| !meta::is_deleting(secret)) else {
-            return refused("Token has been invalidated");
-        };
-        if !holds(&secret["data"]["token"], token) {
-            return refused("Token does not match server's copy");
-        }
-        let Some(found) = self.object("serviceaccounts", Some(namespace), account) else {
-            return refused(format!("serviceaccounts \"{account}\" not found"));
-        };
-        if meta::is_deleting(&found) {
-            return refused(format!("ServiceAccount {namespace}/{account} has been deleted"));
-        }
-        let uid = meta::uid(&found);
-        if uid != claims.uid {
-            return refused(format!("ServiceAccount UID ({uid}) does not match claim ({})", claims.uid));
-        }
-        if meta::labels(&secret).is_some_and(|labels| labels.contains_key(INVALID_SINCE)) {
-            return refused(format!(
-                "the token in secret {namespace}/{} for service account {namespace}/{account} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token",
-                claims.secret
-            ));
-        }
-        let mut user = User::new(claims.sub.as_str(), service_account_groups(namespace));
-        user.uid.clone_from(&claims.uid);
-        Ok((user, good))
+/// Returns the user of such a token, and those of `audiences` for which it is valid: the API server.
+pub(super) fn verify(
+    inner: &Inner,
+    token: &str,
+    claims: &Claims,
+    audiences: &[String],
+) -> Result<(User, Vec<String>), Refusal> {
+    let own = std::slice::from_ref(&inner.issuer);
+    let good: Vec<String> = own.iter().filter(|one| audiences.contains(one)).cloned().collect();
+    if good.is_empty() {
+        return refused(format!(
+            "token audiences {} is invalid for the target audiences {}",
+            quoted(own),
+            quoted(audiences)
+        ));
     }
+    let (namespace, account) = (claims.namespace.as_str(), claims.account.as_str());
+    if claims.sub != format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{account}") {
+        return refused("sub claim is invalid");
+    }
+    let secret = inner.object("secrets", Some(namespace), &claims.secret);
+    let Some(secret) = secret.filter(|secret| !meta::is_deleting(secret)) else {
+        return refused("Token has been invalidated");
+    };
+    if !holds(&secret["data"]["token"], token) {
+        return refused("Token does not match server's copy");
+    }
+    let Some(found) = inner.object("serviceaccounts", Some(namespace), account) else {
+        return refused(format!("serviceaccounts \"{account}\" not found"));
+    };
+    if meta::is_deleting(&found) {
+        return refused(format!("ServiceAccount {namespace}/{account} has been deleted"));
+    }
+    let uid = meta::uid(&found);
+    if uid != claims.uid {
+        return refused(format!("ServiceAccount UID ({uid}) does not match claim ({})", claims.uid));
+    }
+    if meta::labels(&secret).is_some_and(|labels| labels.contains_key(INVALID_SINCE)) {
+        return refused(format!(
+            "the token in secret {namespace}/{} for service account {namespace}/{account} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token",
+            claims.secret
+        ));
+    }
+    let mut user = User::new(claims.sub.as_str(), service_account_groups(namespace));
+    user.uid.clone_from(&claims.uid);
+    Ok((user, good))
 }
 
 /// Returns whether the data of a Secret are this token.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::names::approval_of;
 use super::read::{list, text};
 
 /// The finalizer that keeps a CustomResourceDefinition until its custom resources are deleted.
@@ -70,7 +71,8 @@ pub struct Taken {
     pub kinds: Vec<String>,
 }
 
-/// Accepts the free names and sets the conditions `NamesAccepted` and `Established` accordingly. `now` is RFC 3339.
+/// Accepts the free names and sets the conditions `NamesAccepted` and `Established` accordingly, and for groups of the Kubernetes project
+/// the one about their API review. `now` is RFC 3339.
 /// Returns whether anything changed.
 pub fn accept_names(object: &mut Value, taken: &Taken, now: &str) -> bool {
     let before = object.get("status").cloned();
@@ -79,6 +81,10 @@ pub fn accept_names(object: &mut Value, taken: &Taken, now: &str) -> bool {
     let (accepted, conflict) = decide(&requested, &held, taken);
     if let Some(status) = status_mut(object) {
         status.insert("acceptedNames".into(), accepted);
+    }
+    if let Some(approval) = approval_of(object) {
+        let (status, reason, message) = approval.condition();
+        set_condition(object, "KubernetesAPIApprovalPolicyConformant", status, reason, &message, now);
     }
     let established = is_established(object);
     match conflict {

@@ -64,35 +64,73 @@ pub(super) fn group(group: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// Requires that groups of the Kubernetes project have an annotation with a link to their API review.
-pub(super) fn approval(object: &Value) -> Vec<FieldError> {
-    const KEY: &str = "api-approved.kubernetes.io";
-    const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+const KEY: &str = "api-approved.kubernetes.io";
+const SEE: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+
+/// What the annotation about the API review of a group of the Kubernetes project says.
+pub(super) enum Approval {
+    Missing,
+    /// The author says that there is no review.
+    Bypassed(String),
+    /// A link to it.
+    Approved(String),
+    Invalid(String),
+}
+
+impl Approval {
+    /// Returns the status of the condition, its reason and its message.
+    pub(super) fn condition(&self) -> (&'static str, &'static str, String) {
+        match self {
+            Self::Missing | Self::Invalid(_) => {
+                let reason =
+                    if matches!(self, Self::Missing) { "MissingAnnotation" } else { "InvalidAnnotation" };
+                ("False", reason, self.demand())
+            }
+            Self::Bypassed(reason) => ("False", "UnapprovedAnnotation", format!("not approved: {reason:?}")),
+            Self::Approved(link) => ("True", "ApprovedAnnotation", format!("approved in {link}")),
+        }
+    }
+
+    /// Returns what the annotation must be.
+    fn demand(&self) -> String {
+        let how = match self {
+            Self::Missing => "",
+            _ => " with either a URL or a reason starting with \"unapproved\"",
+        };
+        format!("protected groups must have approval annotation \"{KEY}\"{how}, {SEE}")
+    }
+}
+
+/// Returns what a definition says of its API review; `None` for groups that need none.
+pub(super) fn approval_of(object: &Value) -> Option<Approval> {
     let group = text(object, "/spec/group");
     let protected = ["k8s.io", "kubernetes.io"]
         .iter()
         .any(|domain| group == *domain || group.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')));
     if !protected {
-        return Vec::new();
+        return None;
     }
-    let field = format!("metadata.annotations[{KEY}]");
     let annotation =
         object.pointer("/metadata/annotations").and_then(|map| map.get(KEY)).and_then(Value::as_str);
-    match annotation.unwrap_or_default() {
-        "" => {
-            let detail = format!("protected groups must have approval annotation \"{KEY}\", {SEE}");
-            vec![required(field, detail)]
-        }
-        reason if reason.starts_with("unapproved") => Vec::new(),
+    Some(match annotation.unwrap_or_default() {
+        "" => Approval::Missing,
+        reason if reason.starts_with("unapproved") => Approval::Bypassed(reason.to_owned()),
         link => match machinery::url::parse_request_uri(link) {
-            Ok(url) if !url.host.is_empty() && !url.scheme.is_empty() => Vec::new(),
-            _ => {
-                let detail = format!(
-                    "protected groups must have approval annotation \"{KEY}\" with either a URL or a reason \
-                     starting with \"unapproved\", {SEE}"
-                );
-                vec![invalid(field, &link.into(), detail)]
-            }
+            Ok(url) if !url.host.is_empty() && !url.scheme.is_empty() => Approval::Approved(link.to_owned()),
+            _ => Approval::Invalid(link.to_owned()),
         },
+    })
+}
+
+/// Requires that groups of the Kubernetes project have an annotation with a link to their API review.
+pub(super) fn approval(object: &Value) -> Vec<FieldError> {
+    let field = format!("metadata.annotations[{KEY}]");
+    match approval_of(object) {
+        Some(missing @ Approval::Missing) => vec![required(field, missing.demand())],
+        Some(Approval::Invalid(link)) => {
+            let detail = Approval::Invalid(String::new()).demand();
+            vec![invalid(field, &link.into(), detail)]
+        }
+        _ => Vec::new(),
     }
 }

@@ -151,6 +151,7 @@ impl Plugins {
             }
         };
         let found = tokio::select! {
+            biased;
             found = waiting => found,
             () = self.clock.sleep(ACCOUNT_WAIT) => None,
         };

@@ -119,6 +119,7 @@ fn finish(context: &mut Context, served: &Served, object: &mut Value) -> Result<
         // Validation refuses null in an applied configuration; in other bodies, null is dropped.
         let filled = decode::fill(&served.version.schema, object);
         filled.map_err(|problem| decode::refused(served, &problem))?;
+        decode::metadata(object);
         served.strategy().normalize(object);
     }
     context.warnings.extend(metadata::dedup_owners(object));

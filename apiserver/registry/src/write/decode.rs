@@ -112,7 +112,7 @@ pub(crate) fn write_nulls(schema: &Schema, object: &mut Value) {
 }
 
 /// Makes `metadata` an object, and removes values that Go omits when they are empty.
-fn metadata(object: &mut Value) {
+pub(crate) fn metadata(object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     let metadata = map.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
     if !metadata.is_object() {

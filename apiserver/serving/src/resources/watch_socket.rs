@@ -123,6 +123,7 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(connection: S, stage: Stage) {
 /// Returns whether something was sent before the client counts as one that does not read.
 async fn in_time<E>(clock: &Clock, sending: impl Future<Output = Result<(), E>>) -> bool {
     tokio::select! {
+        biased;
         sent = sending => sent.is_ok(),
         () = clock.sleep(STALLED) => false,
     }
