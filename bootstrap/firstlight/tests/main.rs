@@ -14,6 +14,7 @@ mod features;
 mod fetched;
 mod generate;
 mod get_kubeconfig;
+mod interruption;
 mod ipam;
 mod leader_election;
 mod log_levels;

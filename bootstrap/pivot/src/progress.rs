@@ -25,6 +25,9 @@ pub enum Phase {
 pub trait Progress: Send + Sync {
     /// `done` of `total` objects have completed this phase.
     fn at(&self, phase: Phase, done: usize, total: usize);
+
+    /// The providers of these objects hold them back with the annotation `annotation`.
+    fn waits_for(&self, _objects: &[String], _annotation: &str) {}
 }
 
 /// Ignores the progress.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use machinery::url;
 use serde_json::Value;
 
-use super::{disks, text, units};
+use super::parts::{absolute, each, text};
+use super::{disks, units};
 
 /// The largest bits of a mode.
 const MAX_MODE: i64 = 0o7777;
@@ -43,21 +44,6 @@ pub fn check(config: &Value, strict: bool) -> Checked {
     disks::check(config, strict)?;
     units::check(config, strict)?;
     references(&config["ignition"])
-}
-
-/// Returns the entries of a list with their paths.
-pub fn each<'a>(config: &'a Value, section: &str, list: &str) -> impl Iterator<Item = (String, &'a Value)> {
-    let path = format!("{section}.{list}");
-    let entries = config[section][list].as_array().into_iter().flatten().enumerate();
-    entries.map(move |(index, entry)| (format!("{path}[{index}]"), entry))
-}
-
-/// Checks that a path is absolute.
-///
-/// # Errors
-/// Names the field.
-pub fn absolute(field: &str, path: &str) -> Checked {
-    if path.starts_with('/') { Ok(()) } else { Err(format!("{field} must be an absolute path")) }
 }
 
 fn node(path: &str, node: &Value) -> Checked {

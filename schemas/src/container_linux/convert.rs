@@ -3,9 +3,13 @@
 use machinery::url;
 use serde_json::{Value, json};
 
+use super::parts::text;
 use super::size::mebibytes;
-use super::{DIRECTORY_MODE, FILE_MODE, text};
 
+/// The bits of a file for which none are given.
+const FILE_MODE: u32 = 0o644;
+/// The bits of a directory for which none are given.
+const DIRECTORY_MODE: u32 = 0o755;
 /// The words for types of partitions.
 const PARTITION_TYPES: &[(&str, &str)] = &[
     ("raid_containing_root", "be9067b9-ea49-4f15-b4f6-f36f8c9e1818"),

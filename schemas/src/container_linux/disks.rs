@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::check::{absolute, each};
-use super::text;
+use super::parts::{absolute, each, text};
 
 /// The most letters of a partition's name.
 const MAX_PARTITION_LABEL: usize = 36;

@@ -5,16 +5,12 @@ mod check;
 mod convert;
 mod disks;
 mod fields;
+mod parts;
 mod read;
 mod size;
 mod units;
 
 use serde_json::Value;
-
-/// The bits of a file for which none are given.
-const FILE_MODE: u32 = 0o644;
-/// The bits of a directory for which none are given.
-const DIRECTORY_MODE: u32 = 0o755;
 
 /// Makes an Ignition configuration, without its version, of a Container Linux Config. If it is not `strict`, fields
 /// that are not known are left out, and what only deserves a warning is accepted.
@@ -39,9 +35,4 @@ pub fn is_map(text: &str) -> bool {
 pub fn mode(digits: &str) -> Result<u32, String> {
     let mode = u32::from_str_radix(digits.trim(), 8).ok().filter(|mode| *mode <= 0o7777);
     mode.ok_or_else(|| format!("{digits:?} is not a mode in octal digits, such as 0640"))
-}
-
-/// Returns a field's text; nothing if it is absent.
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value[field].as_str().unwrap_or_default()
 }

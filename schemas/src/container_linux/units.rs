@@ -4,8 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::check::each;
-use super::text;
+use super::parts::{each, text};
 
 /// The longest line that systemd reads.
 const MAX_LINE: usize = 2048;

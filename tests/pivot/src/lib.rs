@@ -24,7 +24,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 use net::{Network, SimulatedNetwork};
 use pivot::journal::MemoryDisk;
-use pivot::progress::Silent;
+use pivot::progress::{Progress, Silent};
 use pivot::{Journal, Options, Pivot};
 use store::Memory;
 
@@ -127,12 +127,32 @@ impl Scene {
         Ok(())
     }
 
+    /// A pivot of all objects that tells its progress.
+    ///
+    /// # Errors
+    /// The journal cannot be opened.
+    pub fn pivot_told(&self, progress: Arc<dyn Progress>) -> pivot::Result<Pivot> {
+        let journal = Journal::open(Box::new(self.disk.clone()))?;
+        Ok(self.assemble_told(&self.source, &self.target, journal, Options::default(), progress))
+    }
+
     fn assemble(&self, from: &Place, to: &Place, journal: Journal, options: Options) -> Pivot {
+        self.assemble_told(from, to, journal, options, Arc::new(Silent))
+    }
+
+    fn assemble_told(
+        &self,
+        from: &Place,
+        to: &Place,
+        journal: Journal,
+        options: Options,
+        progress: Arc<dyn Progress>,
+    ) -> Pivot {
         let server = |place: &Place| {
             let service = self.faults.between(place, &self.watch);
             pivot::Server::new(place.role, kube::Client::new(service, "default"), self.clock.clone())
         };
-        Pivot::new(server(from), server(to), journal, options, self.random.clone(), Arc::new(Silent))
+        Pivot::new(server(from), server(to), journal, options, self.random.clone(), progress)
     }
 
     /// A pivot of all objects.

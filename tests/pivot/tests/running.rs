@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it must be")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use engine::Manager;
 use http::Request;
+use parking_lot::Mutex;
+use pivot::names::BLOCK_MOVE;
+use pivot::progress::{Phase, Progress};
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::place::Place;
 use pivot_tests::workload::User;
@@ -148,6 +152,41 @@ fn what_was_held_is_released() {
         scene.clock.sleep(Duration::from_secs(1)).await;
         user.write("late").await.unwrap();
         assert!(of_kind(&scene.source, "-simulated-state-").is_empty());
+        manager.stop().await;
+    });
+}
+
+/// Keeps what a pivot waits for.
+#[derive(Default)]
+struct Told(Mutex<Vec<String>>);
+
+impl Progress for Told {
+    fn at(&self, _: Phase, _: usize, _: usize) {}
+
+    fn waits_for(&self, objects: &[String], annotation: &str) {
+        self.0.lock().push(format!("{annotation}: {}", objects.join(", ")));
+    }
+}
+
+#[test]
+fn what_a_provider_holds_back_is_named() {
+    let fixture = Fixture::make(Size { control_plane: 1, workers: 0, ..SIZE }).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        let manager = scene.source.manage();
+        until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
+        let path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/c0";
+        let block = |value: Value| json!({"metadata": {"annotations": {BLOCK_MOVE: value}}});
+        patch(&scene.source, path, block(json!(""))).await;
+        let told = Arc::new(Told::default());
+        let pivot = scene.pivot_told(told.clone()).unwrap();
+        let release = async {
+            until(&scene, "the pivot waits", || !told.0.lock().is_empty()).await;
+            patch(&scene.source, path, block(Value::Null)).await;
+        };
+        let (report, ()) = tokio::join!(pivot.run(), release);
+        report.unwrap();
+        assert_eq!(*told.0.lock(), [format!("{BLOCK_MOVE}: Cluster default/c0")]);
         manager.stop().await;
     });
 }

@@ -8,6 +8,7 @@ pub mod controllers;
 pub mod goal;
 pub mod image;
 pub mod inspect;
+pub mod interruption;
 pub mod list;
 pub mod logs;
 pub mod man_pages;

@@ -20,6 +20,7 @@ use server::data_directory::DataDirectory;
 use server::options::DirectoryOptions;
 use server::servers::state_folder;
 
+use super::interruption;
 use crate::install::{
     InstallOptions, Installation, Outcome, carried_over, controllers_of, copy_leases, install,
 };
@@ -190,8 +191,9 @@ pub async fn run_move(options: &MoveOptions) -> Result<()> {
         return go(way, folder, from.clone(), from, move_options, "").await;
     }
     let journal = open_journal(way, folder, &from, &from).await?;
+    let path = PathBuf::from(journal.path());
     let pivot = assemble(from.clone(), from, journal, move_options);
-    show(way, &pivot.save(directory).await?)
+    show(way, &interruption::until(&path, async { Ok(pivot.save(directory).await?) }).await?)
 }
 
 pub(super) fn assemble(from: Client, to: Client, journal: Journal, options: Options) -> Pivot {
@@ -218,17 +220,17 @@ async fn go(
         return show(way, &report);
     }
     let journal = open_journal(way, folder, &from, &to).await?;
+    let path = PathBuf::from(journal.path());
     let pivot = assemble(from, to, journal, options).target_called(called);
-    let report = if way.resume {
-        pivot.resume().await?
-    } else if way.target_is_gone {
-        pivot.roll_back_without_target().await?
-    } else if way.roll_back {
-        pivot.roll_back().await?
-    } else {
-        pivot.run().await?
+    let run = async {
+        Ok(match way {
+            way if way.resume => pivot.resume().await?,
+            way if way.target_is_gone => pivot.roll_back_without_target().await?,
+            way if way.roll_back => pivot.roll_back().await?,
+            _ => pivot.run().await?,
+        })
     };
-    show(way, &report)
+    show(way, &interruption::until(&path, run).await?)
 }
 
 fn show(way: &WayOptions, report: &Report) -> Result<()> {
@@ -324,6 +326,14 @@ impl Progress for Screen {
         let count = if total > 0 { format!(" {done}/{total}") } else { String::new() };
         // An error means that standard error is closed.
         drop(write!(error, "{new}\r\x1b[K{what}{count}"));
+    }
+
+    fn waits_for(&self, objects: &[String], annotation: &str) {
+        let begin = if std::io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+        tell(&format!(
+            "{begin}Waiting for the providers of {}, which hold it back with the annotation {annotation}",
+            objects.join(", ")
+        ));
     }
 }
 

@@ -29,7 +29,7 @@ struct HandedOver {
 }
 
 /// Reads the state of the journal without changing it; `None` if no pivot is recorded.
-fn recorded(journal: &Path) -> Result<Option<(Header, State)>> {
+pub(crate) fn recorded(journal: &Path) -> Result<Option<(Header, State)>> {
     let content = match std::fs::read(journal) {
         Ok(content) => content,
         // A path that cannot be a directory is refused later, when the directory is created.

@@ -45,8 +45,11 @@ impl Pivot {
         let Self { source, journal, phases, report, .. } = &mut self;
         phases.during(Phase::Pause, pause::pause(source, journal, phases, &snapshot)).await?;
         let (mut given_up, findings) = (BTreeSet::new(), &mut report.findings);
-        let released = held::wait_until_released(source, &mut snapshot, &mut given_up, findings);
-        phases.during(Phase::Pause, released).await?;
+        let released = held::wait_until_released(source, phases, &mut snapshot, &mut given_up, findings);
+        if let Err(error) = phases.during(Phase::Pause, released).await {
+            self.undo(&snapshot).await?;
+            return Err(error);
+        }
         snapshot.read_again(source).await?;
         let written = write(snapshot.inventory(), phases, folder);
         // The source must be unpaused even if the write failed.

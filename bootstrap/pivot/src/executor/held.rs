@@ -7,6 +7,7 @@ use futures::future::{Either, select};
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::time::Instant;
 
+use super::phases::Phases;
 use super::snapshot::Snapshot;
 use crate::error::{Error, Result};
 use crate::finding::Finding;
@@ -24,6 +25,7 @@ type Waiting = BTreeMap<Key, Held>;
 /// are `given_up`, with a finding for each.
 pub(super) async fn wait_until_released(
     source: &Server,
+    phases: &Phases,
     snapshot: &mut Snapshot,
     given_up: &mut BTreeSet<Key>,
     findings: &mut Vec<Finding>,
@@ -35,7 +37,7 @@ pub(super) async fn wait_until_released(
     let (all, known) = (waiting.len(), given_up.len());
     let mut pause = limits::RETRY_PAUSE;
     while !waiting.is_empty() {
-        watch_until_released(source, snapshot, &mut waiting, began).await?;
+        watch_until_released(source, phases, snapshot, &mut waiting, began).await?;
         let late = take_late(&mut waiting, source.clock().monotonic() - began)?;
         findings.extend(late.iter().map(not_handed_over));
         given_up.extend(late);
@@ -51,15 +53,23 @@ pub(super) async fn wait_until_released(
     Ok(())
 }
 
-/// Removes released objects from `waiting`, until none is left, the time is up, or a watch ends.
+/// Removes released objects from `waiting`, until none is left, the time is up, or a watch ends. Whenever others are
+/// held back, it tells which.
 async fn watch_until_released(
     source: &Server,
+    phases: &Phases,
     snapshot: &Snapshot,
     waiting: &mut Waiting,
     began: Instant,
 ) -> Result<()> {
     let mut changes = watches(source, snapshot, waiting).await?;
+    let mut told = Vec::new();
     while !waiting.is_empty() {
+        let blocked = blocked(waiting);
+        if blocked != told && !blocked.is_empty() {
+            phases.waits_for(&blocked, names::BLOCK_MOVE);
+        }
+        told = blocked;
         let left = limit(waiting).saturating_sub(source.clock().monotonic() - began);
         if left.is_zero() {
             return Ok(());
@@ -106,8 +116,7 @@ async fn watches(
 
 /// Ends the wait when it has lasted too long: fails for objects that are still held back, and returns those that were not handed over.
 fn take_late(waiting: &mut Waiting, waited: Duration) -> Result<BTreeSet<Key>> {
-    let blocked = |(key, held): (&Key, &Held)| (*held == Held::Blocked).then(|| key.to_string());
-    let blocked: Vec<String> = waiting.iter().filter_map(blocked).collect();
+    let blocked = blocked(waiting);
     if !blocked.is_empty() && waited >= limits::BLOCK_MOVE_WAIT {
         return Err(Error::Blocked(format!(
             "providers still hold back {} (annotation {}); look at the logs of these providers, then --resume or --roll-back",
@@ -120,6 +129,12 @@ fn take_late(waiting: &mut Waiting, waited: Duration) -> Result<BTreeSet<Key>> {
     }
     let late = waiting.extract_if(.., |_, held| *held == Held::HandsOver);
     Ok(late.map(|(key, _)| key).collect())
+}
+
+/// Returns the objects that a provider holds back.
+fn blocked(waiting: &Waiting) -> Vec<String> {
+    let blocked = waiting.iter().filter(|(_, held)| **held == Held::Blocked);
+    blocked.map(|(key, _)| key.to_string()).collect()
 }
 
 /// Returns the time after which the wait for the first kind of objects is given up.

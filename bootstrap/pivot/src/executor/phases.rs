@@ -22,6 +22,10 @@ impl Phases {
         self.progress.at(phase, done, total);
     }
 
+    pub(super) fn waits_for(&self, objects: &[String], annotation: &str) {
+        self.progress.waits_for(objects, annotation);
+    }
+
     /// Does the work of a phase, which may be done in several parts.
     pub(super) async fn during<T>(&self, phase: Phase, work: impl Future<Output = T>) -> T {
         self.at(phase, 0, 0);

@@ -84,7 +84,8 @@ impl Pivot {
             note_plan(journal, snapshot)?;
             namespaces.ensure(source, target, &snapshot.inventory().plan).await?;
             phases.during(Phase::Pause, pause::pause(source, journal, phases, snapshot)).await?;
-            let released = held::wait_until_released(source, snapshot, given_up, &mut report.findings);
+            let findings = &mut report.findings;
+            let released = held::wait_until_released(source, phases, snapshot, given_up, findings);
             phases.during(Phase::Pause, released).await?;
             // Providers may have created objects for the move.
             note_plan(journal, snapshot)?;
