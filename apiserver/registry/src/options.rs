@@ -18,6 +18,8 @@ pub struct Housekeeping {
     pub garbage_collection: bool,
     /// Create `default` and the `kube-*` namespaces.
     pub namespaces: bool,
+    /// Create the PriorityClasses that every cluster has.
+    pub priority_classes: bool,
     /// Empty and remove namespaces that are being deleted.
     pub namespace_deletion: bool,
     /// Create the ServiceAccount `default` in each namespace.
@@ -41,6 +43,7 @@ impl Default for Housekeeping {
         Self {
             garbage_collection: true,
             namespaces: true,
+            priority_classes: false,
             namespace_deletion: true,
             service_accounts: true,
             root_certificate: None,

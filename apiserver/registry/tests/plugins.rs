@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use machinery::status::Status;
-use registry::{Input, Options, Registry};
+use registry::{Housekeeping, Input, ListOptions, Options, Registry};
 use serde_json::{Value, json};
 
 use crate::registry::common::{self, Webhook, context};
@@ -157,6 +157,19 @@ async fn mirror_pods_are_left_alone() {
         (&created["spec"]["serviceAccountName"], &created["spec"]["volumes"]),
         (&Value::Null, &Value::Null)
     );
+}
+
+#[tokio::test]
+async fn the_classes_of_every_cluster_are_there_once() {
+    let housekeeping = Housekeeping { priority_classes: true, ..Housekeeping::default() };
+    let registry = common::open_with(Options { housekeeping, ..Options::default() }).await;
+    let served = registry.served("scheduling.k8s.io", "v1", "priorityclasses").unwrap();
+    let list = registry.list(&mut context(), &served, "", &ListOptions::default()).await.unwrap();
+    let shown = list.items.iter().map(|item| serde_json::from_slice::<Value>(&item.object).unwrap());
+    let shown: Vec<(String, Value)> =
+        shown.map(|one| (one["metadata"]["name"].to_string(), one["value"].clone())).collect();
+    let cluster = ("\"system-cluster-critical\"".to_owned(), json!(2_000_000_000));
+    assert_eq!(shown, [cluster, ("\"system-node-critical\"".to_owned(), json!(2_000_001_000))]);
 }
 
 #[tokio::test]

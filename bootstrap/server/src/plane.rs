@@ -59,6 +59,7 @@ impl ControllerManager {
             token_secrets: Some(TokenSecrets { signer, root_certificate: root_certificate.clone() }),
             request_signer: Some(self.request_signer),
             root_certificate,
+            priority_classes: true,
             ..Housekeeping::default()
         }
     }
@@ -115,7 +116,7 @@ impl Plane {
             Tokens::new(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), keys);
         let housekeeping = match duties {
             Some(duties) => duties.housekeeping(&tokens),
-            None => Housekeeping::default(),
+            None => Housekeeping { priority_classes: true, ..Housekeeping::default() },
         };
         let options = registry::Options {
             kinds: None,

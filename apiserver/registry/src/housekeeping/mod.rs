@@ -13,6 +13,7 @@ mod graph;
 mod namespaces;
 mod part;
 mod policy;
+mod priority_classes;
 mod rings;
 mod service_accounts;
 pub(crate) mod start;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::part::run;
 use super::{
-    aggregation, certificate_requests, cleanup, events, garbage, namespaces, policy, service_accounts,
-    token_secrets,
+    aggregation, certificate_requests, cleanup, events, garbage, namespaces, policy, priority_classes,
+    service_accounts, token_secrets,
 };
 use crate::options::Housekeeping;
 use crate::write::writes::Writes;
@@ -14,6 +14,9 @@ use crate::write::writes::Writes;
 pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
     if parts.namespaces {
         namespaces::create_defaults(writes).await;
+    }
+    if parts.priority_classes {
+        priority_classes::create(writes).await;
     }
     if parts.namespace_deletion {
         run(writes, "/registry/", namespaces::Emptying::new);

@@ -153,6 +153,7 @@ fn housekeeping(controllers: bool) -> Housekeeping {
         namespace_deletion: controllers,
         service_accounts: controllers,
         role_aggregation: controllers,
+        priority_classes: true,
         ..Housekeeping::default()
     }
 }
