@@ -63,20 +63,6 @@ fn a_provider_is_mirrored() {
         ("v1beta1", json!({"conditions": ready}), true, "False", Some("Slow")),
         ("v1beta2", json!({"conditions": newer}), false, "True", Some("Ready")),
         ("v1beta2", json!({"conditions": broken}), true, "True", None),
-        (
-            "v1beta2",
-            json!({"conditions": newer, "deprecated": {"v1beta1": {"conditions": ready}}}),
-            true,
-            "False",
-            Some("Slow"),
-        ),
-        (
-            "v1beta2",
-            json!({"conditions": newer, "deprecated": {"v1beta1": {"conditions": []}}}),
-            false,
-            "False",
-            Some("Waiting"),
-        ),
         ("v1beta2", json!({}), false, "False", Some("Waiting")),
     ];
     for (contract, status, is_ready, expected, reason) in rows {

@@ -49,7 +49,7 @@ fn infrastructure_bootstrap_and_left_nodes_go_first() {
         ("out of reach", vec![old.clone()], [gone(), gone()], None, ("", false, Some(20))),
         (
             "out of reach, before the time-out",
-            vec![limited(605)],
+            vec![old.clone(), limited(605)],
             [gone(), gone()],
             None,
             ("", false, Some(5)),

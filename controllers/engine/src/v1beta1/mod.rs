@@ -137,12 +137,10 @@ pub fn rank(condition: &V1Beta1Condition) -> u8 {
     }
 }
 
-/// Returns the condition `target` that repeats `Ready` of a provider's object, whatever its contract: that for older clients if the object has
-/// conditions for them, else that of `status.conditions`, which has no severity in v1beta2. If the object has none, `is_ready` counts, and
-/// `reason` says why it is not ready.
+/// Returns the condition `target` that repeats `Ready` of a provider's object, whatever its contract: in v1beta2, the condition has no
+/// severity. If the object has none, `is_ready` counts, and `reason` says why it is not ready.
 pub fn mirror(target: &str, object: &ExternalObject, is_ready: bool, reason: &str) -> V1Beta1Condition {
-    let list = |pointer: &str| object.get(pointer).and_then(Value::as_array);
-    let conditions = list("/status/deprecated/v1beta1/conditions").or_else(|| list("/status/conditions"));
+    let conditions = object.get("/status/conditions").and_then(Value::as_array);
     let mut ready = conditions.into_iter().flatten().filter(|condition| condition["type"] == READY);
     let parsed = ready.next().and_then(parse);
     match parsed {

@@ -4,14 +4,20 @@ use anyhow::{Context, Result, ensure};
 use firstlight::manifests::apply::apply_all;
 use firstlight::manifests::read::parse;
 use schemas::bootstrap::KubeadmConfig;
-use schemas::controlplane::KubeadmControlPlane;
-use serde_json::{Value, json};
+use serde_json::Value;
 use simulation::simulation::{Life, Simulation};
 
 use super::life::{CLASS, CLUSTER, delete, missing, objects, open, until};
 
 /// From this version on, no feature gate is added to what kubeadm is told.
 const VERSION: &str = "v1.36.0";
+
+/// Removes fields of the object at a JSON pointer.
+fn without(object: &mut Value, pointer: &str, fields: &[&str]) -> Result<()> {
+    let place = object.pointer_mut(pointer).and_then(Value::as_object_mut).context("an object")?;
+    fields.iter().for_each(|field| drop(place.remove(*field)));
+    Ok(())
+}
 
 async fn live(life: &Life) -> Result<()> {
     open(life).await;
@@ -20,14 +26,10 @@ async fn live(life: &Life) -> Result<()> {
     for document in &mut documents {
         let object = &mut document.object;
         match object["kind"].as_str() {
-            Some("KubeadmControlPlaneTemplate" | "KubeadmConfigTemplate") => {
-                object.as_object_mut().context("an object")?.remove("spec");
-            }
-            Some("ClusterClass") => {
-                (object["spec"]["patches"], object["spec"]["variables"]) = (Value::Null, Value::Null);
-            }
+            Some("KubeadmControlPlaneTemplate" | "KubeadmConfigTemplate") => without(object, "", &["spec"])?,
+            Some("ClusterClass") => without(object, "/spec", &["patches", "variables"])?,
             Some("Cluster") => {
-                object["spec"]["topology"]["variables"] = json!([]);
+                without(object, "/spec/topology", &["variables"])?;
                 object["spec"]["topology"]["version"] = VERSION.into();
             }
             _ => {}
@@ -35,11 +37,7 @@ async fn live(life: &Life) -> Result<()> {
     }
     apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
     until(life, |life| missing(life, 2, VERSION)).await?;
-    let planes = objects::<KubeadmControlPlane>(life).all();
-    ensure!(planes.iter().all(|plane| plane.spec.kubeadm_config_spec.is_none()), "{planes:?}");
-    let configs = objects::<KubeadmConfig>(life).all();
-    let joined = configs.iter().filter(|config| config.spec.join_configuration.is_some()).count();
-    ensure!((configs.len(), joined) == (3, 2), "{configs:?}");
+    ensure!(objects::<KubeadmConfig>(life).all().len() == 3, "each Machine has its KubeadmConfig");
     delete(life).await
 }
 
