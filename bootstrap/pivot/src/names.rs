@@ -1,6 +1,6 @@
 //! Labels, annotations and names that a pivot reads and writes.
 
-pub use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, PAUSED_BY, READY as HAND_OVER_READY};
+pub use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, PAUSED_BY};
 pub use schemas::names::{CLUSTER_NAME, PAUSED};
 
 /// On every CustomResourceDefinition that clusterctl installed; a pivot looks only at objects of these.
