@@ -13,3 +13,17 @@ pub const READY: &str = "ready";
 /// On an object that its provider has paused for the move, and that nobody at the target might resume: the annotation that pauses it. The
 /// mover removes that at the target when the Clusters there are active.
 pub const PAUSED_BY: &str = "firstlight.dev/paused-by";
+
+/// On a DevCluster, as in Cluster API: the listener that serves it. Ours begins with [`HELD_HERE`]: while its cluster runs,
+/// the cluster's objects are in memory, and are handed over.
+pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener";
+/// The begin of the name of a listener whose cluster is in the memory of this program.
+pub const HELD_HERE: &str = "firstlight/";
+
+/// Returns whether an object with these annotations needs a hand-over that is not complete.
+pub fn is_needed<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> bool {
+    match annotation(HAND_OVER) {
+        Some(state) => state != READY,
+        None => annotation(LISTENER).is_some_and(|listener| listener.starts_with(HELD_HERE)),
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt, TryStreamExt};
+use schemas::hand_over;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -73,11 +74,11 @@ pub enum Held {
 impl Held {
     /// Reads the reason from an object, or from its metadata alone; `None` if the object can be copied.
     pub fn of(object: &Value) -> Option<Self> {
-        let annotation = |name: &str| object["metadata"]["annotations"].get(name);
-        if annotation(names::BLOCK_MOVE).is_some() {
+        let annotations = &object["metadata"]["annotations"];
+        if annotations.get(names::BLOCK_MOVE).is_some() {
             return Some(Self::Blocked);
         }
-        annotation(names::HAND_OVER).filter(|state| *state != names::HAND_OVER_READY).map(|_| Self::HandsOver)
+        hand_over::is_needed(|name| annotations.get(name)?.as_str()).then_some(Self::HandsOver)
     }
 }
 

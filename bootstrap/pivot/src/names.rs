@@ -1,6 +1,6 @@
 //! Labels, annotations and names that a pivot reads and writes.
 
-pub use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, PAUSED_BY, READY as HAND_OVER_READY};
+pub use schemas::hand_over::{HAND_OVER, LISTENER, MOVED_TO, MOVING, PAUSED_BY};
 pub use schemas::names::{CLUSTER_NAME, PAUSED};
 
 /// On every CustomResourceDefinition that clusterctl installed; a pivot looks only at objects of these.
@@ -27,5 +27,5 @@ pub const ADDONS_GROUP: &str = "addons.cluster.x-k8s.io";
 pub const INVENTORY_GROUP: &str = "clusterctl.cluster.x-k8s.io";
 
 /// Labels and annotations that a pivot, and providers that respond to it, write on objects of the source. The target's copies have none
-/// of them.
-pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, PAUSED_BY, MOVED_TO, DELETE_FOR_MOVE, BATCH];
+/// of them, nor the name of what listens for a simulated cluster: nothing does there yet.
+pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, LISTENER, PAUSED_BY, MOVED_TO, DELETE_FOR_MOVE, BATCH];

@@ -5,6 +5,7 @@ use engine::{Manager, NamespacedName};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
 use kube::Api;
+use kube::api::Patch;
 use kubeadm::config::cluster_info::signature;
 use machinery::clock::{parse_rfc3339, rfc3339};
 use schemas::cluster::Machine;
@@ -93,10 +94,8 @@ async fn bootstrap_tokens_sign_cluster_info() {
     fixture.until("available", |manager| is_settled(manager, 1)).await;
     let client = client(&fixture.manager);
     let maps = Api::<ConfigMap>::namespaced(client.clone(), "kube-public");
-    let metadata = json!({"name": "cluster-info", "namespace": "kube-public"});
-    let written =
-        json!({"metadata": metadata, "data": {"kubeconfig": "text", "jws-kubeconfig-abcdef": "another"}});
-    maps.create(&Default::default(), &serde_json::from_value(written).unwrap()).await.unwrap();
+    let written = Patch::Merge(json!({"data": {"kubeconfig": "text", "jws-kubeconfig-abcdef": "another"}}));
+    maps.patch("cluster-info", &Default::default(), &written).await.unwrap();
 
     fixture.patch::<KubeadmControlPlane>("cp", json!({"spec": {"replicas": 3}})).await;
     fixture.until("three machines", |manager| is_settled(manager, 3)).await;

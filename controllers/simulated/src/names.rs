@@ -5,8 +5,6 @@
 pub const CLUSTER_FINALIZER: &str = "dockercluster.infrastructure.cluster.x-k8s.io";
 /// Finalizer of DevMachines.
 pub const MACHINE_FINALIZER: &str = "dockermachine.infrastructure.cluster.x-k8s.io";
-/// Annotation on a DevCluster: the listener that serves it.
-pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/listener";
 /// Annotation on a Machine that has started once, and does not wait for its start-up durations again.
 pub const BOOTSTRAPPED: &str = "machine.inmemory.infrastructure.cluster.x-k8s.io/bootstrapped";
 /// Annotation on an etcd Pod: the ID of its etcd cluster, decimal.

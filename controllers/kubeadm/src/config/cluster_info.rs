@@ -25,6 +25,9 @@ const NAME: &str = "cluster-info";
 const KUBECONFIG: &str = "kubeconfig";
 /// The keys of signatures begin with this. The ID of the token follows.
 const SIGNATURE: &str = "jws-kubeconfig-";
+/// The most signatures that stay when one is added. Most are of tokens that are gone, where nobody cleans up; `bootstrapsigner` writes those of
+/// living ones again.
+const MAX_SIGNATURES: usize = 100;
 /// How often it is tried while `kubeadm init` may still write what is to be signed, and the pause between two attempts.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(200);
@@ -45,12 +48,18 @@ pub fn patch(cluster_info: &ConfigMap, tokens: &BTreeSet<String>) -> Option<Valu
     let content = data.get(KUBECONFIG)?;
     let version = cluster_info.metadata.resource_version.as_deref()?;
     let tokens = tokens.iter().filter_map(|token| token.split_once('.'));
-    let signatures: BTreeMap<String, String> = tokens
-        .map(|(id, secret)| (format!("{SIGNATURE}{id}"), signature(content, id, secret)))
+    let mut signatures: BTreeMap<String, Value> = tokens
+        .map(|(id, secret)| (format!("{SIGNATURE}{id}"), signature(content, id, secret).into()))
         .filter(|(key, _)| !data.contains_key(key))
         .collect();
-    let patch = json!({"metadata": {"resourceVersion": version}, "data": signatures});
-    (!signatures.is_empty()).then_some(patch)
+    if signatures.is_empty() {
+        return None;
+    }
+    let present: Vec<&String> = data.keys().filter(|key| key.starts_with(SIGNATURE)).collect();
+    if present.len() >= MAX_SIGNATURES {
+        signatures.extend(present.into_iter().map(|key| (key.clone(), Value::Null)));
+    }
+    Some(json!({"metadata": {"resourceVersion": version}, "data": signatures}))
 }
 
 /// The tokens with which each cluster's `cluster-info` is still to be signed. They are secrets.

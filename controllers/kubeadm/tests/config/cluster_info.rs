@@ -51,3 +51,18 @@ fn only_what_is_missing_is_added_to_the_text_that_was_read() {
         assert_eq!(patch(cluster_info, &tokens), expected, "{name}");
     }
 }
+
+#[test]
+fn signatures_of_tokens_that_are_gone_do_not_fill_the_object() {
+    let metadata = json!({"name": "cluster-info", "namespace": "kube-public", "resourceVersion": "7"});
+    let mut data: BTreeMap<String, String> =
+        (0..100).map(|number| (format!("jws-kubeconfig-{number}"), "old".to_owned())).collect();
+    data.insert("kubeconfig".to_owned(), "text".to_owned());
+    let full = from::<ConfigMap>(json!({"metadata": metadata, "data": data}));
+    let patched = patch(&full, &BTreeSet::from(["abcdef.0123456789abcdef".to_owned()])).unwrap();
+    let changes = patched["data"].as_object().unwrap();
+    assert_eq!(changes.len(), 101);
+    assert_eq!(changes.values().filter(|value| value.is_null()).count(), 100);
+    assert_eq!(changes["jws-kubeconfig-abcdef"], signature("text", "abcdef", "0123456789abcdef"));
+    assert!(!changes.contains_key("kubeconfig"));
+}

@@ -13,8 +13,8 @@ use super::observe::{DevClusterController, port};
 use super::observed::{Observed, Unserved};
 use super::plan::{Plan, Step};
 use crate::hand_over::is_moving;
-use crate::names::{API_SERVER_SILENT, LISTENER};
-use schemas::hand_over::{HAND_OVER, MOVED_TO, MOVING, NEEDED, READY};
+use crate::names::API_SERVER_SILENT;
+use schemas::hand_over::{self, HAND_OVER, HELD_HERE, LISTENER, MOVED_TO, MOVING, READY};
 
 /// Interval at which an endpoint without a server is looked at again.
 const LOOK: Duration = Duration::from_millis(500);
@@ -50,8 +50,8 @@ impl DevClusterController {
         workload.set_silent(silent);
         self.backend.hand_over().discard(name).await?;
         let annotations = wanted.metadata.annotations.get_or_insert_default();
-        annotations.insert(LISTENER.to_owned(), name.to_string());
-        annotations.insert(HAND_OVER.to_owned(), NEEDED.to_owned());
+        annotations.insert(LISTENER.to_owned(), format!("{HELD_HERE}{name}"));
+        annotations.remove(HAND_OVER);
         wanted.spec.control_plane_endpoint =
             Some(ApiEndpoint { host: Some(self.backend.host().to_owned()), port: Some(i32::from(port)) });
         wanted.status.get_or_insert_default().initialization.get_or_insert_default().provisioned = Some(true);
@@ -72,7 +72,7 @@ impl DevClusterController {
     pub(super) async fn bring_back(&self, dev: &DevCluster, cluster: Option<&Cluster>) -> Result<()> {
         let (Some(name), Some(cluster)) = (owners::named::<Cluster>(dev), cluster) else { return Ok(()) };
         let port = dev.spec.control_plane_endpoint.as_ref().and_then(port);
-        let ran_here = annotation(dev, HAND_OVER) == Some(NEEDED) && port.is_some();
+        let ran_here = hand_over::is_needed(|name| annotation(dev, name)) && port.is_some();
         if !ran_here || is_deleting(dev) || is_moving(cluster) {
             return Ok(());
         }

@@ -67,6 +67,10 @@ impl DevClusterController {
         };
         let name = owners::named::<Cluster>(dev.as_ref())?;
         let unserved = self.unserved(&dev, &name).await;
-        Some(Observed { name, dev, cluster, reserved, unserved })
+        // A Cluster that is made again from a manifest still names the endpoint that it had, which cannot be changed.
+        let asked = cluster.as_ref().and_then(|cluster| cluster.spec.control_plane_endpoint.as_ref());
+        let asked =
+            asked.filter(|endpoint| endpoint.host.as_deref() == Some(self.backend.host())).and_then(port);
+        Some(Observed { name, dev, cluster, reserved, asked, unserved })
     }
 }

@@ -19,6 +19,8 @@ pub(super) struct Observed {
     /// The ports of the endpoints of all DevClusters, if this one has none yet. After a restart their clusters may not listen yet, and a
     /// new cluster must not take their ports.
     pub reserved: BTreeSet<u16>,
+    /// The port of the Cluster's own endpoint, if that is on this host.
+    pub asked: Option<u16>,
     /// What the endpoint lacks; `None` if clients reach a server, or no machine has one yet.
     pub unserved: Option<Unserved>,
 }

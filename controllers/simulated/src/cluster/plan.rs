@@ -73,7 +73,7 @@ pub(super) fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
         }
         None => {}
     }
-    let step = Step::Run(wanted.spec.control_plane_endpoint.as_ref().and_then(port));
+    let step = Step::Run(wanted.spec.control_plane_endpoint.as_ref().and_then(port).or(observed.asked));
     let silent = annotation(&wanted, API_SERVER_SILENT).is_some();
     Plan { wanted, step, silent }
 }

@@ -36,7 +36,7 @@ impl DevMachineController {
         for (key, value) in &plan.annotations {
             wanted.metadata.annotations.get_or_insert_default().insert((*key).to_owned(), value.clone());
         }
-        status::write(&mut wanted, plan, read.control_plane, now);
+        status::write(&mut wanted, plan, &read.machine, read.control_plane, now);
         match self.record(read, plan, &wanted).await {
             Ok(()) => Outcome::done(plan.due_after.map_or_else(Action::done, Action::requeue_after)),
             Err(error) => Outcome::failed(error),
@@ -103,6 +103,7 @@ impl DevMachineController {
             provider_id: read.dev.metadata.name.as_deref().map(provider_id),
             labels: BTreeMap::new(),
             addresses: Vec::new(),
+            endpoint: endpoint(&read.cluster),
         };
         for part in &plan.running {
             let outcome = workload.start(&host, *part, &authorities).await;
@@ -131,4 +132,10 @@ impl DevMachineController {
         workload
             .open_when_complete(&provisioned.filter_map(|machine| machine.metadata.name.clone()).collect());
     }
+}
+
+/// Returns the URL of a Cluster's API server; `None` if its endpoint is not known.
+fn endpoint(cluster: &Cluster) -> Option<String> {
+    let endpoint = cluster.spec.control_plane_endpoint.as_ref()?;
+    Some(format!("https://{}:{}", endpoint.host.as_deref()?, endpoint.port?))
 }

@@ -1,8 +1,8 @@
-//! The kinds that a workload cluster serves in addition to those of every API server, as
-//! CustomResourceDefinitions.
+//! The kinds that a workload cluster serves in another way than every API server, as CustomResourceDefinitions: no
+//! kubelet and no controller ends what a deletion of theirs begins.
 //!
-//! Their schemas contain only what clients depend on: how lists merge, and which fields can be selected. All
-//! other fields are stored as sent, since no Pods run here.
+//! Their schemas contain only what clients depend on: the fields of the root, how lists merge, and which fields can be
+//! selected. All other fields are stored as sent, since no Pods run here.
 
 use std::sync::LazyLock;
 
@@ -16,6 +16,8 @@ struct Kind {
     short_names: &'static [&'static str],
     namespaced: bool,
     selectable: &'static [&'static str],
+    /// The fields of the root besides `status`, of which `kubectl` knows nothing else, with their types.
+    fields: &'static [(&'static str, &'static str)],
     /// `status.phase` of a new object.
     phase: Option<&'static str>,
 }
@@ -27,6 +29,7 @@ const DEFAULT: Kind = Kind {
     short_names: &[],
     namespaced: true,
     selectable: &[],
+    fields: &[("spec", "object")],
     phase: None,
 };
 
@@ -48,7 +51,13 @@ const KINDS: &[Kind] = &[
         ..DEFAULT
     },
     Kind { kind: "Service", plural: "services", short_names: &["svc"], ..DEFAULT },
-    Kind { kind: "Endpoints", plural: "endpoints", short_names: &["ep"], ..DEFAULT },
+    Kind {
+        kind: "Endpoints",
+        plural: "endpoints",
+        short_names: &["ep"],
+        fields: &[("subsets", "array")],
+        ..DEFAULT
+    },
     Kind {
         kind: "PersistentVolumeClaim",
         plural: "persistentvolumeclaims",
@@ -62,10 +71,6 @@ const KINDS: &[Kind] = &[
         namespaced: false,
         ..DEFAULT
     },
-    Kind { group: "apps", kind: "DaemonSet", plural: "daemonsets", short_names: &["ds"], ..DEFAULT },
-    Kind { group: "apps", kind: "Deployment", plural: "deployments", short_names: &["deploy"], ..DEFAULT },
-    Kind { group: "apps", kind: "ReplicaSet", plural: "replicasets", short_names: &["rs"], ..DEFAULT },
-    Kind { group: "apps", kind: "StatefulSet", plural: "statefulsets", short_names: &["sts"], ..DEFAULT },
     Kind {
         group: "storage.k8s.io",
         kind: "VolumeAttachment",
@@ -80,6 +85,15 @@ const KINDS: &[Kind] = &[
         plural: "storageclasses",
         short_names: &["sc"],
         namespaced: false,
+        fields: &[
+            ("allowVolumeExpansion", "boolean"),
+            ("allowedTopologies", "array"),
+            ("mountOptions", "array"),
+            ("parameters", "object"),
+            ("provisioner", "string"),
+            ("reclaimPolicy", "string"),
+            ("volumeBindingMode", "string"),
+        ],
         ..DEFAULT
     },
     Kind {
@@ -147,11 +161,18 @@ fn schema(kind: &Kind) -> Value {
                 "type": "object",
                 "x-kubernetes-preserve-unknown-fields": true,
                 "properties": {
-                    "conditions": {"type": "array", "items": any, "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "type"},
+                    "conditions": {"type": "array", "items": any.clone(), "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "type"},
                 },
             },
         },
     });
+    for (field, form) in kind.fields {
+        schema["properties"][field] = match *form {
+            "object" => any.clone(),
+            "array" => json!({"type": "array", "items": {"x-kubernetes-preserve-unknown-fields": true}}),
+            form => json!({"type": form}),
+        };
+    }
     if let Some(phase) = kind.phase {
         schema["properties"]["status"]["default"] = json!({"phase": phase});
     }

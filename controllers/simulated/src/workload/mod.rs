@@ -7,6 +7,7 @@ pub mod eviction;
 pub mod kinds;
 pub mod objects;
 pub mod part;
+mod proxies;
 pub mod state;
 pub mod symptoms;
 mod update;
@@ -70,8 +71,8 @@ pub enum Error {
 pub struct Authorities {
     /// The authority in Secret `<cluster>-ca`.
     pub cluster: CertificateAuthority,
-    /// The authority in Secret `<cluster>-etcd`.
-    pub etcd: CertificateAuthority,
+    /// The authority in Secret `<cluster>-etcd`; `None` if etcd runs elsewhere, where its key is kept.
+    pub etcd: Option<CertificateAuthority>,
 }
 
 impl Authorities {
@@ -80,7 +81,7 @@ impl Authorities {
     /// # Errors
     /// A Secret is missing, or holds no authority.
     pub fn of_secrets(secrets: &Objects<Secret>, cluster: &NamespacedName) -> engine::Result<Self> {
-        let authority = |purpose: &str| {
+        let read = |purpose: &str| {
             let key = NamespacedName::new(cluster.namespace.clone(), format!("{}-{purpose}", cluster.name));
             let secret = secrets
                 .get(&key)
@@ -89,11 +90,15 @@ impl Authorities {
                 let found = secret.data.as_ref().and_then(|data| data.get(name));
                 found.map(|bytes| String::from_utf8_lossy(&bytes.0).into_owned()).unwrap_or_default()
             };
-            CertificateAuthority::from_pem(&text("tls.crt"), &text("tls.key")).map_err(|error| {
+            Ok((key, text("tls.crt"), text("tls.key")))
+        };
+        let authority = |(key, certificate, private): (NamespacedName, String, String)| {
+            CertificateAuthority::from_pem(&certificate, &private).map_err(|error| {
                 engine::Error::failed(format!("Secret {key} holds no certificate authority: {error}"))
             })
         };
-        Ok(Self { cluster: authority("ca")?, etcd: authority("etcd")? })
+        let etcd = Some(read("etcd")?).filter(|(_, _, private)| !private.is_empty());
+        Ok(Self { cluster: authority(read("ca")?)?, etcd: etcd.map(authority).transpose()? })
     }
 }
 
@@ -245,8 +250,15 @@ impl Workload {
         let now = self.clock.now();
         match part {
             Part::Vm => {}
-            Part::Node => self.api.ensure(objects::node(host, now)).await?,
-            Part::Etcd => self.start_etcd(host, &authorities.etcd, now).await?,
+            Part::Node => {
+                self.api.ensure(objects::node(host, now)).await?;
+                proxies::ensure(&self.api, [host.name.clone()], now).await?;
+            }
+            Part::Etcd => {
+                if let Some(authority) = &authorities.etcd {
+                    self.start_etcd(host, authority, now).await?;
+                }
+            }
             Part::ApiServer => self.start_api_server(host, &authorities.cluster, now).await?,
         }
         self.hosts.lock().entry(host.name.clone()).or_default().insert(part);
@@ -330,6 +342,13 @@ impl Workload {
         for object in objects::kubeadm_objects(&host.version) {
             self.api.ensure(object).await?;
         }
+        // Machines whose Nodes were there before the DaemonSet have no Pod of it yet.
+        let hosts = self.hosts.lock().clone().into_iter();
+        let nodes = hosts.filter(|(_, parts)| parts.contains(&Part::Node)).map(|(name, _)| name);
+        proxies::ensure(&self.api, nodes.chain([host.name.clone()]), now).await?;
+        if let Some(endpoint) = &host.endpoint {
+            self.api.ensure(objects::cluster_info(endpoint, authority.certificate())).await?;
+        }
         Ok(())
     }
 
@@ -347,6 +366,7 @@ impl Workload {
     pub async fn stop(&self, name: &str) -> Result<(), Error> {
         self.show_volume(name, false).await?;
         self.api.delete(Place::node(name)).await?;
+        proxies::remove(&self.api, name).await?;
         let etcd = format!("etcd-{name}");
         if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).await.is_some() {
             // A call that already read the list of members must see that this member is gone.

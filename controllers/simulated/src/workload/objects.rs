@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
+use k8s_openapi::ByteString;
 use machinery::clock::rfc3339;
 use serde_json::{Value, json};
 
@@ -11,6 +12,8 @@ use crate::names::{ETCD_CLUSTER_ID, ETCD_LEADER_FROM, ETCD_MEMBER_ID, KUBE_SYSTE
 
 /// The repository of Kubernetes' images.
 const REGISTRY: &str = "registry.k8s.io";
+/// The replicas of CoreDNS.
+const COREDNS_REPLICAS: u32 = 2;
 /// The tag of etcd's image without another one in kubeadm's configuration.
 const ETCD_TAG: &str = "3.6.5-0";
 
@@ -33,6 +36,8 @@ pub struct Host {
     pub labels: BTreeMap<String, String>,
     /// Names of the API server in its certificate, besides loopback.
     pub addresses: Vec<String>,
+    /// The URL of the cluster's API server, which joining machines read in `cluster-info`; `None` if it is not known.
+    pub endpoint: Option<String>,
 }
 
 /// Returns the machine's Node, which is ready.
@@ -59,7 +64,7 @@ pub fn node(host: &Host, now: DateTime<Utc>) -> Value {
             "nodeInfo": {"kubeletVersion": host.version, "kubeProxyVersion": "", "operatingSystem": "linux",
                          "architecture": "amd64", "osImage": "simulated", "kernelVersion": "simulated",
                          "containerRuntimeVersion": "simulated://1.0.0", "machineID": "", "systemUUID": "", "bootID": ""},
-            "addresses": [{"type": "Hostname", "address": host.name}],
+            "addresses": [{"type": "Hostname", "address": host.name}, {"type": "InternalDNS", "address": host.name}],
         },
     })
 }
@@ -121,6 +126,17 @@ pub fn etcd_image(config_map: &Value) -> String {
     format!("{repository}/etcd:{}", given(&local["imageTag"]).unwrap_or_else(|| ETCD_TAG.to_owned()))
 }
 
+/// Returns what `kubeadm init` publishes for machines that join: where the API server is, and whom to trust.
+pub fn cluster_info(endpoint: &str, authority: &str) -> Value {
+    let cluster =
+        json!({"certificate-authority-data": ByteString(authority.as_bytes().to_vec()), "server": endpoint});
+    let kubeconfig = json!({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "", "cluster": cluster}],
+                            "contexts": null, "current-context": "", "preferences": {}, "users": null});
+    json!({"apiVersion": "v1", "kind": "ConfigMap",
+           "metadata": {"namespace": "kube-public", "name": "cluster-info"},
+           "data": {"kubeconfig": kubeconfig.to_string()}})
+}
+
 /// Returns the objects that `kubeadm init` creates in the cluster.
 pub fn kubeadm_objects(version: &str) -> Vec<Value> {
     let group = "system:bootstrappers:kubeadm:default-node-token";
@@ -131,6 +147,8 @@ pub fn kubeadm_objects(version: &str) -> Vec<Value> {
     };
     let mut coredns = container("coredns", "registry.k8s.io/coredns/coredns:v1.10.1".to_owned());
     coredns["volumes"] = json!([{"name": "config-volume", "configMap": {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}]);
+    let mut coredns = template("kube-dns", coredns);
+    coredns["replicas"] = COREDNS_REPLICAS.into();
     vec![
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
                "metadata": {"name": "kubeadm:get-nodes"},
@@ -150,6 +168,6 @@ pub fn kubeadm_objects(version: &str) -> Vec<Value> {
                "data": {"Corefile": ".:53 {\n    errors\n    health\n    ready\n}\n"}}),
         json!({"apiVersion": "apps/v1", "kind": "Deployment",
                "metadata": {"namespace": KUBE_SYSTEM, "name": "coredns", "labels": {"k8s-app": "kube-dns"}},
-               "spec": template("kube-dns", coredns)}),
+               "spec": coredns}),
     ]
 }

@@ -62,7 +62,7 @@ async fn cluster() -> Cluster {
         CertificateAuthority::generate(name, KeyAlgorithm::default(), None, clock.now(), &random)
             .expect("an authority")
     };
-    let authorities = Authorities { cluster: authority("kubernetes"), etcd: authority("etcd") };
+    let authorities = Authorities { cluster: authority("kubernetes"), etcd: Some(authority("etcd")) };
     let mut listener = network.listen("127.0.0.1", PORT).await.expect("a listener");
     let serving = workload.clone();
     drop(tokio::spawn(async move {
@@ -122,6 +122,7 @@ impl Cluster {
             member_id,
             cluster_id: 9,
             provider_id: Some(simulated::workload::objects::provider_id(name)),
+            endpoint: Some(format!("https://127.0.0.1:{PORT}")),
             labels: Default::default(),
             addresses: Vec::new(),
         };
@@ -129,6 +130,10 @@ impl Cluster {
             self.workload.start(&host, part, &self.authorities).await.expect("the part starts");
         }
         self.workload.open_when_complete(&BTreeSet::from([name.to_owned()]));
+    }
+
+    fn etcd(&self) -> &CertificateAuthority {
+        self.authorities.etcd.as_ref().expect("etcd runs here")
     }
 
     fn client(&self) -> kube::Client {
@@ -168,9 +173,8 @@ impl Cluster {
         request: &impl prost::Message,
     ) -> R {
         let leaf = Leaf::client("cluster-api.x-k8s.io", &[]);
-        let identity =
-            self.authorities.etcd.issue(&leaf, self.clock.now(), &self.random).expect("a certificate");
-        let authority = self.authorities.etcd.certificate();
+        let identity = self.etcd().issue(&leaf, self.clock.now(), &self.random).expect("a certificate");
+        let authority = self.etcd().certificate();
         let tls = pki::tls::client_config(authority, Some(&identity), pki::tls::ALPN_HTTP2, &self.clock)
             .expect("TLS");
         let host = pod.strip_prefix("etcd-").unwrap_or(pod).to_owned();
@@ -212,7 +216,9 @@ async fn nodes_and_pods_are_there_and_can_be_evicted() {
         .into_iter()
         .filter_map(|pod| pod.metadata.name)
         .collect();
-    assert_eq!(names, ["etcd-a", "kube-apiserver-a", "kube-controller-manager-a", "kube-scheduler-a"]);
+    let expected =
+        ["etcd-a", "kube-apiserver-a", "kube-controller-manager-a", "kube-proxy-a", "kube-scheduler-a"];
+    assert_eq!(names, expected);
     pods.evict("kube-scheduler-a", &EvictParams::default()).await.expect("an eviction");
     assert!(pods.get_opt("kube-scheduler-a").await.expect("an answer").is_none());
 }

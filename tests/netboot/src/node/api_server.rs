@@ -37,7 +37,7 @@ pub fn authorities() -> Result<Authorities> {
             .with_context(|| format!("{FOLDER}/{name}"))
     };
     authority("front-proxy-ca")?;
-    Ok(Authorities { cluster: authority("ca")?, etcd: authority("etcd/ca")? })
+    Ok(Authorities { cluster: authority("ca")?, etcd: Some(authority("etcd/ca")?) })
 }
 
 /// Reads the key that signs the tokens of service accounts.
@@ -68,6 +68,7 @@ pub async fn run(file: &Path) -> Result<()> {
         member_id: 1,
         cluster_id: 1,
         provider_id: kubelet.provider_id,
+        endpoint: None,
         labels: kubelet.labels,
         addresses: endpoint.rsplit_once(':').map(|(host, _)| host.to_owned()).into_iter().collect(),
     };

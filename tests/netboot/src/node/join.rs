@@ -37,6 +37,7 @@ pub async fn run(file: &Path) -> Result<()> {
         member_id: 0,
         cluster_id: 0,
         provider_id: kubelet.provider_id,
+        endpoint: None,
         labels: kubelet.labels,
         addresses: Vec::new(),
     };

@@ -132,6 +132,7 @@ impl Guests {
             member_id: fnv1a_64(uid(machine.as_ref()).as_bytes()),
             cluster_id: fnv1a_64(uid(cluster.as_ref()).as_bytes()),
             provider_id: None,
+            endpoint: None,
             labels: BTreeMap::from([(HOST_UUID.to_owned(), uid(host).to_owned())]),
             addresses: Vec::new(),
         };

@@ -248,5 +248,6 @@ fn host(node: &str, control_plane: bool, object: &Value, cluster: &Value) -> Opt
         provider_id: None,
         labels: BTreeMap::new(),
         addresses: vec![endpoint(cluster)?.0],
+        endpoint: None,
     })
 }
