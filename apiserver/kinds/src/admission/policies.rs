@@ -49,6 +49,9 @@ fn policy(policy: &Value) -> Vec<FieldError> {
         check_expression(expression, &field, &environment, Expected::Boolean, &mut errors);
         let message = text(validation, "messageExpression");
         let field = format!("{path}.messageExpression");
+        if !message.is_empty() && message.trim().is_empty() {
+            errors.push(invalid(field.as_str(), message, "must be non-empty if specified"));
+        }
         check_expression(message, &field, &unasked, Expected::Text, &mut errors);
         check_validation(validation, &path, &mut errors);
     }
@@ -137,11 +140,6 @@ fn check_validation(validation: &Value, path: &str, errors: &mut Vec<FieldError>
         errors.push(invalid(format!("{path}.message"), message, "must be non-empty if specified"));
     } else if message.trim().contains(['\n', '\r']) {
         errors.push(invalid(format!("{path}.message"), message, "must not contain line breaks"));
-    }
-    let shown = text(validation, "messageExpression");
-    if !shown.is_empty() && shown.trim().is_empty() {
-        let field = format!("{path}.messageExpression");
-        errors.push(invalid(field, shown, "must be non-empty if specified"));
     }
     let reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
     let reason = text(validation, "reason");
