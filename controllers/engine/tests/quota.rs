@@ -36,7 +36,7 @@ fn clusters_together_have_one_budget_and_leave_room_for_another() {
     }
     assert!(budget.used() <= CLUSTERS_TOGETHER_BYTES);
     let honest = Quota::of(&budget);
-    assert_eq!(honest.admit("Node", "a", 200_000), Yes, "what one leaves is for the next ones");
+    assert_eq!(honest.count("Node", "a", 200_000), Yes, "what one leaves is for the next ones");
     let left = budget.used();
     drop(hostile);
     assert!(budget.used() < left, "a cluster that is gone takes nothing");

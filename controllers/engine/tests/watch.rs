@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use engine::Scope;
 use engine::testing::{
-    Admitted, Budget, CLUSTERS_TOGETHER_BYTES, Contents, LIST_INTERVAL, OBJECT_PARTS, Quota, REMOTE_PAGES,
+    Budget, CLUSTERS_TOGETHER_BYTES, Contents, Counted, LIST_INTERVAL, OBJECT_PARTS, Quota, REMOTE_PAGES,
     WATCH_TIMEOUT, Watched, Watcher,
 };
 use http::Response;
@@ -64,7 +64,7 @@ async fn pages_without_end_are_an_error() {
 #[tokio::test]
 async fn an_object_for_which_there_is_no_room_is_not_kept() {
     let quota = Arc::new(Quota::of(&Arc::<Budget>::default()));
-    assert_eq!(quota.admit("nodes", "large", CLUSTERS_TOGETHER_BYTES / 2), Admitted::Yes);
+    assert_eq!(quota.count("nodes", "large", CLUSTERS_TOGETHER_BYTES / 2), Counted::Yes);
     let (full, _) = watcher(2, quota.clone());
     full.list().await.unwrap();
     assert!(full.contents.is_synced() && full.contents.all().is_empty(), "the cluster works without them");

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use futures::StreamExt as _;
+use serde_json::json;
 use server::providers::VERSION;
 
 use self::list::Spec;
@@ -34,10 +35,7 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     let site = Site::start(binary, &clusterctl, folder, "e2e", &options).await?;
     // The suite installs providers where no Deployment has a provider's label.
     site.install(&[EXTENSION], &["--wait-providers"]).await?;
-    site.objects
-        .apply(&serde_json::json!({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"capd-system"}}))
-        .await?;
-    site.objects.apply(&serde_json::json!({"apiVersion":"clusterctl.cluster.x-k8s.io/v1alpha3","kind":"Provider","metadata":{"name":"infrastructure-docker","namespace":"capd-system","labels":{"clusterctl.cluster.x-k8s.io":"","cluster.x-k8s.io/provider":"infrastructure-docker","clusterctl.cluster.x-k8s.io/core":"inventory"}},"providerName":"docker","type":"InfrastructureProvider","version":"v1.14.0"})).await?; // TEMP
+    enter_infrastructure(&site).await?;
     let file = folder.join("suite.yaml");
     fs::write(&file, configure(tools, folder)?)?;
     let kubeconfig = site.server.kubeconfig();
@@ -58,6 +56,29 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+/// Enters the provider of the simulated machines in clusterctl's inventory, where the suite looks for the version of its templates. The server
+/// does not list it.
+async fn enter_infrastructure(site: &Site) -> Result<()> {
+    const NAMESPACE: &str = "capd-system";
+    const NAME: &str = "infrastructure-docker";
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
+    site.objects.apply(&namespace).await?;
+    let labels = json!({
+        "clusterctl.cluster.x-k8s.io": "",
+        "clusterctl.cluster.x-k8s.io/core": "inventory",
+        "cluster.x-k8s.io/provider": NAME,
+    });
+    let entry = json!({
+        "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
+        "kind": "Provider",
+        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": labels},
+        "providerName": "docker",
+        "type": "InfrastructureProvider",
+        "version": VERSION,
+    });
+    site.objects.apply(&entry).await
 }
 
 /// Writes the templates, and returns the configuration of the suite. The versions of the providers are the ones that the server lists.
