@@ -59,8 +59,8 @@ pub(crate) fn without_token(request: &Parts) -> Result<User, Status> {
     }
 }
 
-/// Returns the bearer token of a request, also one among the protocols of a WebSocket. The scheme is compared case-insensitively; other schemes and empty
-/// tokens count as no credentials.
+/// Returns the bearer token of a request, also one among the protocols of a WebSocket. The scheme is compared
+/// case-insensitively; other schemes and empty tokens count as no credentials.
 ///
 /// # Errors
 /// 400 for more than one `Authorization` header, since proxies and this server might pick different ones. 401

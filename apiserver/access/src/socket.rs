@@ -12,8 +12,11 @@ const PREFIX: &str = "base64url.bearer.authorization.k8s.io.";
 /// Returns whether a request asks for a WebSocket.
 pub fn is_socket(headers: &HeaderMap) -> bool {
     let is = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"websocket");
-    let upgrades =
-        |value: &HeaderValue| value.as_bytes().to_ascii_lowercase().windows(7).any(|part| part == b"upgrade");
+    // A list of options, of which one that only contains the word means something else.
+    let upgrades = |value: &HeaderValue| {
+        let mut options = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        options.any(|option| option.eq_ignore_ascii_case(b"upgrade"))
+    };
     headers.get(UPGRADE).is_some_and(is) && headers.get_all(CONNECTION).iter().any(upgrades)
 }
 

@@ -46,8 +46,9 @@ pub enum Answer {
     Other,
 }
 
-/// Named expressions, evaluated in order. Each can refer to those before it as `variables.NAME`.
-pub type Named<'p> = &'p [(String, Program)];
+/// Named expressions, evaluated in order. Each can refer to those before it as `variables.NAME`. One that does not compile is an error
+/// where it is used.
+pub type Named<'p> = &'p [(String, Result<Program, String>)];
 
 impl Program {
     /// Parses and checks an expression in an environment.
@@ -112,16 +113,15 @@ impl<'a> Input<'a> {
         // `heights`.
         let mut refused = Vec::new();
         for (name, program) in named {
-            let value = match self.with(&parts, &program.0) {
-                Ok(value) if heights.of(&value) > MAX_CEL_DEPTH => {
+            let failed = |why: String| Val::Failed(Rc::from(format!("composited variable \"{name}\" {why}")));
+            let value = match program.as_ref().map(|program| self.with(&parts, &program.0)) {
+                Ok(Ok(value)) if heights.of(&value) > MAX_CEL_DEPTH => {
                     refused.push(value);
-                    Val::Failed(Rc::from(format!("composited variable \"{name}\" is nested too deeply")))
+                    failed("is nested too deeply".to_owned())
                 }
-                Ok(value) => value,
-                Err(why) => {
-                    let why = format!("composited variable \"{name}\" fails to evaluate: {why}");
-                    Val::Failed(Rc::from(why.as_str()))
-                }
+                Ok(Ok(value)) => value,
+                Ok(Err(why)) => failed(format!("fails to evaluate: {why}")),
+                Err(why) => failed(format!("fails to compile: {why}")),
             };
             parts.push((Val::Text(Cow::Owned(name.clone())), value));
         }

@@ -11,17 +11,21 @@ fn named_parts_fail_where_they_are_used() {
         ("many", "object.spec.replicas > 2"),
         ("missing", "object.spec.none > 2"),
         ("both", "variables.many && object.spec.replicas < 9"),
+        ("wrong", "1 + 'a'"),
     ]
-    .map(|(name, text)| (name.to_owned(), Program::define(name, text, &mut environment).unwrap()));
+    .map(|(name, text)| (name.to_owned(), Program::define(name, text, &mut environment)));
     let compile = |text: &str| Program::compile(text, &environment, Expected::Any).unwrap();
-    let programs =
-        [compile("variables.both"), compile("variables.missing"), compile("variables.many ? 'a' : 'b'")];
+    let texts = ["variables.both", "variables.missing", "variables.many ? 'a' : 'b'", "variables.wrong"];
+    let programs = texts.map(compile);
     let input = Input::new(vec![("object", &object)]);
     let answers = input.evaluate(&named, &programs.iter().collect::<Vec<_>>());
     assert_eq!(answers[0], Ok(Answer::Boolean(true)));
     let why = answers[1].clone().unwrap_err();
     assert_eq!(why, "composited variable \"missing\" fails to evaluate: no such key: none");
     assert_eq!(answers[2], Ok(Answer::Text("a".into())));
+    let why = answers[3].clone().unwrap_err();
+    let wrong = "composited variable \"wrong\" fails to compile: compilation failed: ERROR: <input>:1:";
+    assert!(why.starts_with(wrong), "{why}");
 }
 
 #[test]
@@ -29,11 +33,11 @@ fn named_parts_do_not_pile_up() {
     let object = json!({});
     let mut environment = Environment::new(&["variables"]);
     let below = |part: usize| if part == 0 { "1".to_owned() } else { format!("variables.v{}", part - 1) };
-    let named: Vec<(String, Program)> = (0..2_000)
+    let named: Vec<(String, Result<Program, String>)> = (0..2_000)
         .map(|part| {
             let name = format!("v{part}");
             let text = format!("{0}{1}, {1}{2}", "[".repeat(50), below(part), "]".repeat(50));
-            (name.clone(), Program::define(&name, &text, &mut environment).unwrap())
+            (name.clone(), Program::define(&name, &text, &mut environment))
         })
         .collect();
     let compile = |text: &str| Program::compile(text, &environment, Expected::Any).unwrap();

@@ -83,7 +83,7 @@ fn wrap(algorithm: &[u8], key: &[u8]) -> Vec<u8> {
 }
 
 /// Encodes one DER element.
-fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+pub(crate) fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     let length = content.len();
     if length < 0x80 {
@@ -95,6 +95,17 @@ fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     }
     out.extend(content);
     out
+}
+
+/// Splits DER into its elements, each with its tag and length.
+pub(crate) fn elements(mut der: &[u8]) -> Option<Vec<&[u8]>> {
+    let mut found = Vec::new();
+    while !der.is_empty() {
+        let (_, _, rest) = element(der)?;
+        found.push(der.get(..der.len() - rest.len())?);
+        der = rest;
+    }
+    Some(found)
 }
 
 /// Encodes a PKCS #8 key as PEM in the older form of its algorithm (SEC 1 or PKCS #1), as kubeadm and cert-manager write it. Some clients
@@ -130,7 +141,7 @@ fn with_curve(key: &[u8], curve: &[u8]) -> Option<Vec<u8>> {
 const CURVE_TAG: u8 = 0xa0;
 
 /// Splits DER into the tag and the content of its first element, and the rest.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+pub(crate) fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = der.split_first()?;
     let (first, rest) = rest.split_first()?;
     let (length, rest) = match first {
@@ -147,7 +158,8 @@ fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, content, rest))
 }
 
-fn encode(label: &str, der: &[u8]) -> String {
+/// Encodes DER as a block of PEM.
+pub(crate) fn encode(label: &str, der: &[u8]) -> String {
     let text = STANDARD.encode(der);
     let mut pem = format!("-----BEGIN {label}-----\n");
     let mut rest = text.as_str();

@@ -1,13 +1,12 @@
 //! Certificates for keys of others: certificate requests (PKCS #10), and what an authority makes of them.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use chrono::{DateTime, Duration, Utc};
 use machinery::random::Random;
 use rcgen::{
-    CertificateSigningRequestParams, DnType, DnValue, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose,
-    SanType, SerialNumber,
+    CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyUsagePurpose, SanType,
+    SerialNumber,
 };
 use rustls_pki_types::CertificateSigningRequestDer;
 use rustls_pki_types::pem::PemObject;
@@ -15,14 +14,22 @@ use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::prelude::FromDer;
 
 use crate::authority::{CertificateAuthority, set_validity};
-use crate::{BACKDATE_MINUTES, Error, inspect};
+use crate::{BACKDATE_MINUTES, Error, inspect, pem};
+
+mod names;
+mod rewritten;
 
 /// Certificates that are valid for less than this end when they were asked to, and others as much earlier as they begin.
 const SHORT_HOURS: i64 = 8;
 
 /// A certificate request, whose signature proves that who made it has the key.
 pub struct CertificateRequest {
-    params: CertificateSigningRequestParams,
+    /// The subject, as DER `Name`.
+    subject: Vec<u8>,
+    /// The alternative names, in their order.
+    alternative_names: Vec<SanType>,
+    /// The key, as DER `SubjectPublicKeyInfo`.
+    pub public_key: Vec<u8>,
     /// The subject's common name.
     pub common_name: String,
     /// The subject's organizations.
@@ -38,61 +45,50 @@ pub struct CertificateRequest {
 }
 
 impl CertificateRequest {
-    /// Reads a request in PEM.
+    /// Reads a request in PEM. All extensions but the alternative names are ignored, as by Kubernetes.
     ///
     /// # Errors
-    /// [`Error::Request`]: it is damaged, its signature is wrong, or it asks for something that this crate cannot issue, such as a subject
-    /// with two values of one kind.
+    /// [`Error::Request`]: it is damaged, its signature is wrong or of an unknown kind, or it asks for something that this crate does not
+    /// issue, such as a subject with two common names.
     pub fn from_pem(text: &str) -> Result<Self, Error> {
-        let failed = |why: &str| Error::Request(why.to_owned());
         let der = CertificateSigningRequestDer::from_pem_slice(text.as_bytes())
             .map_err(|_| failed("PEM block type must be CERTIFICATE REQUEST"))?;
-        let (_, parsed) = X509CertificationRequest::from_der(&der)
+        let (rest, parsed) = X509CertificationRequest::from_der(&der)
             .map_err(|_| failed("the bytes are no certificate request"))?;
-        let mut kinds = BTreeSet::new();
-        for attribute in parsed.certification_request_info.subject.iter_attributes() {
-            if !kinds.insert(attribute.attr_type().to_id_string()) {
-                return Err(failed("a subject with several values of one kind is not supported"));
-            }
+        if !rest.is_empty() {
+            return Err(failed("there are bytes after the certificate request"));
         }
-        let params = CertificateSigningRequestParams::from_der(&der)
-            .map_err(|error| Error::Request(error.to_string()))?;
+        // It takes the curve from the key, which need not go with the hash of the signature.
+        parsed.verify_signature().map_err(|error| failed(&error.to_string()))?;
+        let info = &parsed.certification_request_info;
         let mut request = Self {
-            common_name: String::new(),
-            organizations: Vec::new(),
+            subject: rewritten::subject(info.subject.as_raw())
+                .ok_or_else(|| failed("the subject is damaged"))?,
+            alternative_names: names::alternative(info)?,
+            public_key: info.subject_pki.raw.to_vec(),
+            common_name: names::common(&info.subject)?,
+            organizations: names::texts(info.subject.iter_organization())?,
             dns_names: Vec::new(),
             addresses: Vec::new(),
             emails: Vec::new(),
             uris: Vec::new(),
-            params,
         };
-        for (kind, value) in request.params.params.distinguished_name.iter() {
-            match kind {
-                DnType::CommonName => request.common_name = shown(value),
-                DnType::OrganizationName => request.organizations.push(shown(value)),
-                _ => {}
-            }
-        }
-        for name in &request.params.params.subject_alt_names {
+        for name in &request.alternative_names {
             match name {
                 SanType::DnsName(name) => request.dns_names.push(name.to_string()),
                 SanType::IpAddress(address) => request.addresses.push(*address),
                 SanType::Rfc822Name(name) => request.emails.push(name.to_string()),
                 SanType::URI(name) => request.uris.push(name.to_string()),
-                _ => return Err(failed("an alternative name of this kind is not supported")),
+                // Others are not read.
+                _ => {}
             }
         }
         Ok(request)
     }
 }
 
-fn shown(value: &DnValue) -> String {
-    match value {
-        DnValue::Utf8String(text) => text.clone(),
-        DnValue::PrintableString(text) => text.to_string(),
-        DnValue::Ia5String(text) => text.to_string(),
-        other => format!("{other:?}"),
-    }
+fn failed(why: &str) -> Error {
+    Error::Request(why.to_owned())
 }
 
 /// What a key of a certificate may be used for, in the words of Kubernetes' `spec.usages`.
@@ -134,10 +130,13 @@ impl CertificateAuthority {
         random: &Random,
     ) -> Result<String, Error> {
         let failed = |why: String| Error::Issue { name: request.common_name.clone(), why };
-        let mut asked = request.params.clone();
-        let params = &mut asked.params;
-        params.key_usages.clear();
-        params.extended_key_usages.clear();
+        let mut params = CertificateParams::default();
+        // Stands for the subject, which replaces it below. Only whether there is one matters for the alternative names.
+        params.distinguished_name = DistinguishedName::new();
+        if request.subject != rewritten::NO_SUBJECT {
+            params.distinguished_name.push(DnType::CommonName, request.common_name.as_str());
+        }
+        params.subject_alt_names.clone_from(&request.alternative_names);
         for usage in usages {
             match purpose(usage).ok_or_else(|| failed(format!("the usage {usage:?} is not supported")))? {
                 Purpose::Key(purpose) => params.key_usages.push(purpose),
@@ -150,11 +149,14 @@ impl CertificateAuthority {
         }
         let backdate = Duration::minutes(BACKDATE_MINUTES);
         let end = if validity < Duration::hours(SHORT_HOURS) { validity } else { validity - backdate };
-        set_validity(params, now - backdate, (now + end).min(last)).map_err(failed)?;
+        set_validity(&mut params, now - backdate, (now + end).min(last)).map_err(failed)?;
         params.serial_number = Some(SerialNumber::from(random.number() >> 1 | 1));
         params.is_ca = IsCa::ExplicitNoCa;
         params.use_authority_key_identifier_extension = true;
-        let signed = asked.signed_by(&self.issuer()?).map_err(|error| failed(error.to_string()))?;
-        Ok(signed.pem())
+        let issuer = self.issuer()?;
+        let key = rewritten::RequestedKey(&request.public_key);
+        let draft = params.signed_by(&key, &issuer).map_err(|error| failed(error.to_string()))?;
+        let signed = rewritten::signed(draft.der(), &request.subject, &request.public_key, *issuer.key());
+        Ok(pem::encode("CERTIFICATE", &signed.map_err(failed)?))
     }
 }

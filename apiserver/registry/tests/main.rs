@@ -3,6 +3,7 @@
 
 mod amplified;
 mod applied;
+mod certificate_requests;
 mod common;
 mod conversion;
 mod depth;

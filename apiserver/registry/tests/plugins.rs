@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use machinery::status::Status;
-use registry::{Housekeeping, Input, ListOptions, Options, Registry};
+use registry::{Housekeeping, Input, ListOptions, Options, PatchBody, Registry, Subresource};
 use serde_json::{Value, json};
 
 use crate::registry::common::{self, Webhook, context};
@@ -139,6 +139,36 @@ async fn an_account_says_what_its_pods_get() {
     let created = plane.pod(spec).await.unwrap();
     assert_eq!(created["spec"]["imagePullSecrets"], json!([{"name": "pull"}]));
     assert_eq!(created["spec"]["volumes"].as_array().unwrap().len(), 1, "no token is mounted");
+}
+
+#[tokio::test]
+async fn ephemeral_containers_use_only_the_secrets_of_their_account() {
+    let plane = Plane::new(json!([])).await;
+    let account = json!({
+        "apiVersion": "v1", "kind": "ServiceAccount", "secrets": [{"name": "own"}],
+        "metadata": {"name": "robot", "annotations": {"kubernetes.io/enforce-mountable-secrets": "true"}},
+    });
+    plane.create("serviceaccounts", account).await.unwrap();
+    plane.pod(json!({"serviceAccountName": "robot"})).await.unwrap();
+    let env = |name: &str| json!([{"name": "V", "valueFrom": {"secretKeyRef": {"name": name, "key": "k"}}}]);
+    let from = |name: &str| json!([{"secretRef": {"name": name}}]);
+    let table =
+        [("env", env("other"), "envVar V"), ("envFrom", from("other"), "envFrom"), ("env", env("own"), "")];
+    for (field, value, words) in table {
+        let mut container = json!({"name": "e", "image": "x"});
+        container[field] = value;
+        let patch = json!({"spec": {"ephemeralContainers": [container]}});
+        let patch = PatchBody::Merge(patch.to_string().into());
+        let served = plane.registry.served("", "v1", "pods").unwrap();
+        let part = Subresource::EphemeralContainers;
+        let done = plane.registry.patch(&mut context(), &served, "default", "p", part, patch).await;
+        let refused = done.err().map(|status| (status.code, status.message));
+        let why = format!(
+            "ephemeral container e with {words} referencing secret.secretName=\"other\" is not allowed because \
+             service account robot does not reference that secret"
+        );
+        assert_eq!(refused, (!words.is_empty()).then_some((500, why)));
+    }
 }
 
 #[tokio::test]

@@ -142,6 +142,20 @@ async fn node_ports_come_from_their_range() {
         let why = format!("Service \"b\" is invalid: spec.ports[0].nodePort: Invalid value: {port}: {why}");
         assert_eq!((refused.code, refused.message), (422, why));
     }
+    // Ports with different numbers share nothing, and nothing of the refused Service stays taken.
+    let twice = json!([
+        {"name": "a", "port": 80, "protocol": "TCP", "nodePort": 30_001},
+        {"name": "b", "port": 81, "protocol": "UDP", "nodePort": 30_001},
+    ]);
+    let refused = plane.create("b", json!({"type": "NodePort", "ports": twice})).await.unwrap_err();
+    assert!(
+        refused
+            .message
+            .ends_with("spec.ports[1].nodePort: Invalid value: 30001: provided port is already allocated"),
+        "{}",
+        refused.message
+    );
+    plane.create("b", chosen(30_001)).await.unwrap();
     let local = json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": ports()});
     let local = plane.create("lb", local).await.unwrap();
     let health = local["healthCheckNodePort"].as_u64().unwrap();

@@ -9,7 +9,7 @@ use machinery::status::Status;
 use registry::permissions::{Permissions, Permits, Subject};
 use registry::{Context, Input, Options, Registry, User};
 use serde_json::{Value, json};
-use store::{Memory, Store};
+use store::{Key, Memory, Operation, Store};
 
 fn now() -> DateTime<Utc> {
     Utc.with_ymd_and_hms(2026, 11, 21, 3, 0, 0).unwrap()
@@ -33,13 +33,14 @@ impl Permits for Rules {
     }
 }
 
-struct Plane(Registry);
+struct Plane(Registry, Store);
 
 impl Plane {
     async fn new() -> Self {
         let clock = Clock::simulated(now());
         let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
-        Self(Registry::open(store, clock, Random::seeded(1), Options::default()).await.unwrap())
+        let registry = Registry::open(store.clone(), clock, Random::seeded(1), Options::default());
+        Self(registry.await.unwrap(), store)
     }
 
     async fn create(&self, groups: &[&str], object: Value) -> Result<(), Status> {
@@ -58,15 +59,39 @@ impl Plane {
 
     /// Creates a policy of ConfigMaps, and its binding.
     async fn policy(&self, spec: Value) {
+        self.unbound(spec).await;
+        self.bind().await;
+    }
+
+    /// Creates a policy and its binding as if an older server had stored it, which does not check `spec`.
+    async fn older_policy(&self, spec: Value) {
+        self.unbound(json!({"validations": [{"expression": "true"}]})).await;
+        let (group, plural) = ("admissionregistration.k8s.io", "validatingadmissionpolicies");
+        let key = Key::new(group, plural, None, "rules").unwrap();
+        let stored = self.1.get(&key).unwrap();
+        let mut policy: Value = serde_json::from_slice(&stored.value).unwrap();
+        for (key, value) in spec.as_object().unwrap() {
+            policy["spec"][key] = value.clone();
+        }
+        let text = policy.to_string();
+        let update = Operation::update(key, stored.mod_revision, move |_| text.into());
+        self.1.commit(vec![update]).await.unwrap();
+        self.bind().await;
+    }
+
+    async fn unbound(&self, spec: Value) {
         let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
         let mut policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": "rules"}, "spec": {"matchConstraints": {"resourceRules": [rule]}}});
         for (key, value) in spec.as_object().unwrap() {
             policy["spec"][key] = value.clone();
         }
+        self.create(&[], policy).await.unwrap();
+    }
+
+    async fn bind(&self) {
         let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
             "metadata": {"name": "bound"}, "spec": {"policyName": "rules", "validationActions": ["Deny"]}});
-        self.create(&[], policy).await.unwrap();
         self.create(&[], binding).await.unwrap();
     }
 }
@@ -105,6 +130,50 @@ async fn policies_know_the_namespace() {
         .await;
     let refused = plane.create(&[], config_map("a")).await.unwrap_err();
     assert!(refused.message.ends_with("denied request: default"), "{}", refused.message);
+}
+
+#[tokio::test]
+async fn conditions_do_not_know_the_namespace() {
+    let plane = Plane::new().await;
+    let condition = json!({"name": "none", "expression": "dyn(namespaceObject) == null"});
+    plane.policy(json!({"matchConditions": [condition], "validations": [{"expression": "false"}]})).await;
+    let refused = plane.create(&[], config_map("a")).await.unwrap_err();
+    assert!(refused.message.ends_with("denied request: failed expression: false"), "{}", refused.message);
+}
+
+#[tokio::test]
+async fn policies_that_do_not_compile_refuse() {
+    let wrong = "1 + 'a'";
+    let validation = json!([{"expression": wrong, "reason": "Forbidden"}]);
+    let variable = json!({
+        "variables": [{"name": "v", "expression": wrong}],
+        "validations": [{"expression": "variables.v == 2"}],
+    });
+    let failed = "compilation failed: ERROR: <input>:1:";
+    let table = [
+        (json!({"validations": validation}), Some(format!("compilation error: {failed}"))),
+        (json!({"validations": validation, "failurePolicy": "Ignore"}), None),
+        (
+            variable,
+            Some(format!(
+                "expression 'variables.v == 2' resulted in error: composited variable \"v\" fails to compile: \
+                 {failed}"
+            )),
+        ),
+    ];
+    for (spec, words) in table {
+        let plane = Plane::new().await;
+        plane.older_policy(spec).await;
+        let done = plane.create(&[], config_map("a")).await;
+        let Some(words) = words else {
+            done.unwrap();
+            continue;
+        };
+        let refused = done.unwrap_err();
+        let why = format!("ValidatingAdmissionPolicy 'rules' with binding 'bound' denied request: {words}");
+        assert!(refused.message.contains(&why), "{}", refused.message);
+        assert_eq!((refused.code, refused.reason), (422, "Invalid"));
+    }
 }
 
 /// Without permissions of their own, requests are those of the server itself.

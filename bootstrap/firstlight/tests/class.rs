@@ -265,7 +265,8 @@ fn templates_are_patched_in_the_version_that_the_class_names() {
 #[test]
 fn patches_that_change_nothing_are_named() {
     let folder = folder();
-    let without = CLUSTER.replace("[{class: worker, name: md-0, replicas: 2}]", "[]");
+    let workers = "    workers: {machineDeployments: [{class: worker, name: md-0, replicas: 2}]}\n";
+    let without = CLUSTER.replace(workers, "");
     std::fs::write(folder.path().join("small/cluster.yaml"), without).unwrap();
     let warning = "definitions[0] of patch \"greet\" changes nothing: its selector (KubeadmConfigTemplate of bootstrap.cluster.x-k8s.io/v1beta2, ";
     let (code, _, errors) = run(folder.path(), &["render", "-f", "class.yaml", "-f", "small/cluster.yaml"]);

@@ -1,7 +1,6 @@
 //! `baremetalhosts/NAME/reboot`: restarts a host. It sets the same annotation as Metal3's clients, and fails at once if the host would
 //! ignore the annotation.
 
-use access::User;
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -85,7 +84,7 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
             "resourceVersion": host.metadata.resource_version,
         },
     });
-    let mut context = context(&request.user, request.query("dryRun").as_deref() == Some("All"));
+    let mut context = context(request);
     let patch = PatchBody::Merge(patch.to_string().into());
     let written = registry.patch(&mut context, &hosts, namespace, name, Subresource::None, patch).await?;
     let mut response = Response::new(Body::from(written.object));
@@ -93,12 +92,11 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
     Ok(response)
 }
 
-fn context(user: &User, dry_run: bool) -> Context {
+fn context(request: &ConnectRequest) -> Context {
     Context {
-        user: user.clone(),
-        dry_run,
+        dry_run: request.query("dryRun").as_deref() == Some("All"),
         field_manager: "firstlight-reboot".to_owned(),
-        ..Context::default()
+        ..request.context.clone()
     }
 }
 

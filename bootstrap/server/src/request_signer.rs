@@ -36,10 +36,9 @@ impl SignRequests for RequestSigner {
         };
         let text = STANDARD.decode(spec["request"].as_str().unwrap_or_default());
         let text = text.ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
-        let asked = match CertificateRequest::from_pem(&text) {
-            Ok(asked) => asked,
-            Err(why) => return Ok(Signed::Refused(why.to_string())),
-        };
+        // As in kube-controller-manager, only the rules of a signer make a request fail for good. What cannot be read here, a later version
+        // of the server may read.
+        let asked = CertificateRequest::from_pem(&text).map_err(|why| why.to_string())?;
         if let Err(why) = check(&asked, &usages) {
             return Ok(Signed::Refused(why));
         }

@@ -3,7 +3,6 @@
 //! The Cluster's controller ends the period by removing the annotation, before it deletes anything. The registry stores the undone Cluster only
 //! if it still is the one that was checked, with the annotation. So no deletion of an object can begin in between.
 
-use access::User;
 use bytes::Bytes;
 use engine::deletion_grace;
 use futures::FutureExt;
@@ -95,15 +94,19 @@ async fn undo(
     let check = |cluster: &Value, reader: &Reader<'_>| {
         refusal(cluster, reader, clock).map_or(Ok(()), |why| Err(Status::conflict(CLUSTERS, key.1, &why)))
     };
-    let mut context = context(&request.user, request.query("dryRun").as_deref() == Some("All"));
+    let mut context = context(request);
     let written = registry.undelete(&mut context, &clusters, key, &preconditions, check).await?;
     let mut response = Response::new(Body::from(written.object));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }
 
-fn context(user: &User, dry_run: bool) -> Context {
-    Context { user: user.clone(), dry_run, field_manager: "firstlight-undo".to_owned(), ..Context::default() }
+fn context(request: &ConnectRequest) -> Context {
+    Context {
+        dry_run: request.query("dryRun").as_deref() == Some("All"),
+        field_manager: "firstlight-undo".to_owned(),
+        ..request.context.clone()
+    }
 }
 
 fn parse_request(body: &Bytes) -> Result<UndoRequest, Status> {

@@ -139,6 +139,19 @@ async fn one_object_holds_up_no_other() {
     fixture.until("all have names", is_applied).await;
     tokio::time::sleep(Duration::from_secs(3600)).await;
     assert_eq!(made().await, 1);
+
+    // The second cannot be created, and the first is not created again each time.
+    let lost = generated.replace("namespace: default", "namespace: absent");
+    config_map(&fixture, "late", &[generated.as_str(), &lost].join("---\n")).await;
+    fixture
+        .patch::<ClusterResourceSet>(
+            "set",
+            json!({"spec": {"resources": [{"kind": "ConfigMap", "name": "late"}]}}),
+        )
+        .await;
+    fixture.until("one is refused", |manager| said(manager).2.contains("generated names are there")).await;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(made().await, 2);
 }
 
 #[tokio::test(start_paused = true)]

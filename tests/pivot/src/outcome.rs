@@ -20,6 +20,7 @@ fn is_content(key: &str) -> bool {
         "/events/",
         "/registry/flowcontrol.apiserver.k8s.io/",
         "/registry/apiregistration.k8s.io/",
+        "/priorityclasses/system-",
         "/leases/",
         "/providers/",
     ];

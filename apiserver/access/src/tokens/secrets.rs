@@ -6,6 +6,8 @@ use machinery::meta;
 use machinery::status::Status;
 use registry::SignTokens;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{Inner, Refusal, Tokens, jwt};
 use crate::rbac::quoted;
@@ -13,7 +15,7 @@ use kinds::user::{SERVICE_ACCOUNT_PREFIX, User, service_account_groups};
 
 /// The issuer of these tokens.
 const ISSUER: &str = "kubernetes/serviceaccount";
-/// The label of a Secret whose token is valid no longer.
+/// The label of a Secret whose token somebody has marked as invalid, with the day.
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 
 #[derive(Serialize, Deserialize)]
@@ -96,7 +98,7 @@ pub(super) fn verify(
     if uid != claims.uid {
         return refused(format!("ServiceAccount UID ({uid}) does not match claim ({})", claims.uid));
     }
-    if meta::labels(&secret).is_some_and(|labels| labels.contains_key(INVALID_SINCE)) {
+    if is_marked_invalid(&secret) {
         return refused(format!(
             "the token in secret {namespace}/{} for service account {namespace}/{account} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token",
             claims.secret
@@ -107,9 +109,17 @@ pub(super) fn verify(
     Ok((user, good))
 }
 
+/// Returns whether the Secret has the label, which says something only if it has a value.
+fn is_marked_invalid(secret: &Value) -> bool {
+    let since = meta::labels(secret).and_then(|labels| labels.get(INVALID_SINCE)).and_then(Value::as_str);
+    since.is_some_and(|since| !since.is_empty())
+}
+
 /// Returns whether the data of a Secret are this token.
-fn holds(data: &serde_json::Value, token: &str) -> bool {
+fn holds(data: &Value, token: &str) -> bool {
     use base64::Engine;
     let encoded = data.as_str().unwrap_or_default();
-    base64::engine::general_purpose::STANDARD.decode(encoded).is_ok_and(|bytes| bytes == token.as_bytes())
+    let decoded = base64::engine::general_purpose::STANDARD.decode(encoded);
+    // Comparing hashes keeps the duration independent of how many characters match.
+    decoded.is_ok_and(|bytes| Sha256::digest(bytes) == Sha256::digest(token))
 }

@@ -166,7 +166,9 @@ fn take_ports(
             port["nodePort"] = next.into();
             continue;
         };
-        if taken.insert(wanted) {
+        // In a new Service, ports share a node port only if they have the same number.
+        let is_shared = before.is_none() && shared.get(&number) == Some(&wanted);
+        if taken.insert(wanted) || (before.is_none() && !is_shared) {
             pool.take_port(wanted).map_err(|why| refused_port(index, wanted, why))?;
         }
         shared.entry(number).or_insert(wanted);

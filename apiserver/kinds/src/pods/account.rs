@@ -137,16 +137,12 @@ fn names_secrets(spec: &Value) -> bool {
 /// # Errors
 /// The reason of the refusal.
 pub fn check_secrets(pod: &Value, account: &Value) -> Result<(), String> {
-    let enforces = meta::annotations(account).and_then(|all| all.get(ENFORCES)).and_then(Value::as_str);
-    if !enforces.is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True")) {
+    if !enforces(account) {
         return Ok(());
     }
     let (spec, owner) = (&pod["spec"], meta::name(account));
-    let names = |field: &str| -> BTreeSet<&str> {
-        list(account, field).iter().map(|one| text(one, "name")).collect()
-    };
-    let (secrets, pulled) = (names("secrets"), names("imagePullSecrets"));
-    let why = format!("is not allowed because service account {owner} does not reference that secret");
+    let (secrets, pulled) = (named(account, "secrets"), named(account, "imagePullSecrets"));
+    let why = unknown(owner);
     for volume in list(spec, "volumes").iter().filter(|volume| !volume["secret"].is_null()) {
         let name = text(&volume["secret"], "secretName");
         if !secrets.contains(name) {
@@ -167,6 +163,34 @@ pub fn check_secrets(pod: &Value, account: &Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks that the ephemeral containers of a pod use only Secrets that its account names, if the account says so.
+///
+/// # Errors
+/// The reason of the refusal.
+pub fn check_ephemeral_secrets(pod: &Value, account: &Value) -> Result<(), String> {
+    if !enforces(account) {
+        return Ok(());
+    }
+    let (secrets, why) = (named(account, "secrets"), unknown(meta::name(account)));
+    let mut containers = list(&pod["spec"], "ephemeralContainers").iter();
+    containers.try_for_each(|container| of_container(container, "ephemeral container", &secrets, &why))
+}
+
+/// Returns whether the pods of an account may use only the Secrets that it names.
+fn enforces(account: &Value) -> bool {
+    let value = meta::annotations(account).and_then(|all| all.get(ENFORCES)).and_then(Value::as_str);
+    value.is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True"))
+}
+
+/// Returns the names in a list of an account.
+fn named<'a>(account: &'a Value, field: &str) -> BTreeSet<&'a str> {
+    list(account, field).iter().map(|one| text(one, "name")).collect()
+}
+
+fn unknown(owner: &str) -> String {
+    format!("is not allowed because service account {owner} does not reference that secret")
 }
 
 /// Checks the variables of a container, whose kind is `words`.

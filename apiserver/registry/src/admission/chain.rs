@@ -71,7 +71,8 @@ impl AdmissionChain {
         object: &Value,
     ) -> Result<(), Status> {
         let reader = self.versions.reader();
-        let warnings = self.plugins.check(reader, target, operation, old, object).await?;
+        let checking = self.plugins.check(&context.aside, reader, target, operation, old, object);
+        let warnings = checking.await?;
         context.warnings.extend(warnings);
         for admission in &self.rules {
             let review = self.review(context, target, operation, old);

@@ -11,8 +11,9 @@ use machinery::random::Random;
 use machinery::status::Status;
 use serde_json::Value;
 
-use super::pod_security;
+use super::pod_security::PodSecurity;
 use super::review::Operation;
+use crate::aside::Aside;
 use crate::storage::entries::Storage;
 use crate::target::Target;
 use crate::versions::reader::Reader;
@@ -68,6 +69,7 @@ impl Plugins {
     /// The refusal that the client gets.
     pub(crate) async fn check(
         &self,
+        aside: &Aside,
         reader: Reader<'_>,
         target: &Target<'_>,
         operation: Operation,
@@ -75,10 +77,11 @@ impl Plugins {
         object: &Value,
     ) -> Result<Vec<String>, Status> {
         self.check_account(reader, target, operation, object).await?;
-        pod_security::check(reader.storage(), target, operation, old, object)
+        let security = PodSecurity { storage: reader.storage(), clock: &self.clock, aside };
+        security.check(target, operation, old, object).await
     }
 
-    /// Checks a new pod as its account allows it.
+    /// Checks a new pod, and new ephemeral containers of a pod, as its account allows them.
     async fn check_account(
         &self,
         reader: Reader<'_>,
@@ -86,12 +89,16 @@ impl Plugins {
         operation: Operation,
         object: &Value,
     ) -> Result<(), Status> {
-        let concerns = matches!(operation, Operation::Create) && target.subresource == Subresource::None;
-        if !concerns || !self.accounts || !is_pod(target) {
+        let is_ephemeral = match (operation, target.subresource) {
+            (Operation::Create, Subresource::None) => false,
+            (Operation::Update, Subresource::EphemeralContainers) => true,
+            _ => return Ok(()),
+        };
+        if !self.accounts || !is_pod(target) {
             return Ok(());
         }
         let refused = |why: &str| forbidden(target, object, why);
-        if account::is_mirror(object) {
+        if !is_ephemeral && account::is_mirror(object) {
             return account::check_mirror(object).map_err(refused);
         }
         let name = account::name_of(object);
@@ -101,6 +108,11 @@ impl Plugins {
             return Err(refused(&why));
         }
         let account = self.account(reader.storage(), target, object, name).await?;
+        if is_ephemeral {
+            // kube-apiserver answers with the bare reason, which makes it an internal error.
+            let checked = account::check_ephemeral_secrets(object, &account);
+            return checked.map_err(|why| Status::new(500, "", why));
+        }
         account::check_secrets(object, &account).map_err(|why| refused(&why))
     }
 

@@ -1,15 +1,20 @@
 //! The Pod Security Standards that the labels of a namespace demand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use kinds::Subresource;
 use kinds::standards::{self, Level, LevelVersion, Policy};
+use machinery::clock::Clock;
 use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Map, Value};
+use store::Stored;
 
 use super::plugins::forbidden;
 use super::review::Operation;
+use crate::aside::Aside;
 use crate::storage::entries::Storage;
 use crate::storage::outline;
 use crate::target::Target;
@@ -18,12 +23,59 @@ use crate::target::Target;
 const LABELS: [&str; 6] = ["enforce", "enforce-version", "audit", "audit-version", "warn", "warn-version"];
 /// Maximum number of pods that are looked at when a namespace gets another level.
 const PODS: usize = 3000;
+/// Maximum time that is spent on these pods.
+const PODS_TIME: Duration = Duration::from_secs(1);
 
-/// Checks an object, and returns warnings.
-///
-/// # Errors
-/// The refusal that the client gets.
-pub(crate) fn check(
+/// The plugin, with what it needs for one write.
+pub(crate) struct PodSecurity<'a> {
+    pub(crate) storage: &'a Storage,
+    pub(crate) clock: &'a Clock,
+    /// How the pods of a namespace are looked through.
+    pub(crate) aside: &'a Aside,
+}
+
+impl PodSecurity<'_> {
+    /// Checks an object, and returns warnings.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    pub(crate) async fn check(
+        &self,
+        target: &Target<'_>,
+        operation: Operation,
+        old: Option<&Value>,
+        object: &Value,
+    ) -> Result<Vec<String>, Status> {
+        let definition = &target.served.definition;
+        let is_namespace = definition.group.is_empty() && definition.plural == "namespaces";
+        if !is_namespace || !definition.built_in || target.subresource != Subresource::None {
+            return check_pods(self.storage, target, operation, old, object);
+        }
+        if operation == Operation::Delete {
+            return Ok(Vec::new());
+        }
+        match raised(old, object)? {
+            Some(enforce) => Ok(self.existing_pods(meta::name(object), enforce).await),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Warns of the pods that a new level would refuse.
+    async fn existing_pods(&self, namespace: &str, enforce: LevelVersion) -> Vec<String> {
+        let (stored, _) = self.storage.range(&format!("/registry/core/pods/{namespace}/"));
+        let all = stored.len();
+        let bytes: usize = stored.iter().map(|stored| stored.value.len()).sum();
+        let judging = async { judge(stored, enforce, self.clock) };
+        let Ok((found, checked)) = self.aside.perform(bytes, judging).await else {
+            // Nobody has looked at them, and no level is refused for its warnings.
+            return vec!["failed to list pods while checking new PodSecurity enforce level".to_owned()];
+        };
+        warnings_of(found, (checked, all), namespace, enforce)
+    }
+}
+
+/// Checks a pod, or something that has a template of pods.
+fn check_pods(
     storage: &Storage,
     target: &Target<'_>,
     operation: Operation,
@@ -36,7 +88,6 @@ pub(crate) fn check(
     }
     let is_whole = target.subresource == Subresource::None;
     let template = match (definition.group.as_str(), definition.plural.as_str()) {
-        ("", "namespaces") if is_whole => return of_namespace(storage, old, object),
         ("", "pods") => {
             let parts = [Subresource::None, Subresource::EphemeralContainers, Subresource::Resize];
             let concerns = parts.contains(&target.subresource) && old.is_none_or(|old| differs(object, old));
@@ -98,38 +149,71 @@ fn differs(pod: &Value, old: &Value) -> bool {
         .any(|field| images(pod, field) != images(old, field))
 }
 
-fn of_namespace(storage: &Storage, old: Option<&Value>, namespace: &Value) -> Result<Vec<String>, Status> {
+/// Returns the level that the pods of a namespace have to satisfy from now on, if it is not one that they satisfied before.
+///
+/// # Errors
+/// 422 for labels that are wrong and were not before.
+fn raised(old: Option<&Value>, namespace: &Value) -> Result<Option<LevelVersion>, Status> {
     let (policy, errors) = Policy::of(meta::labels(namespace));
     let before = old.map(|old| Policy::of(meta::labels(old)));
     let same = |(_, before): &(Policy, Vec<_>)| !before.is_empty() && *before == errors;
     if !errors.is_empty() && !before.as_ref().is_some_and(same) {
         return Err(Status::invalid("", "Namespace", meta::name(namespace), &errors));
     }
-    let Some((before, _)) = before else { return Ok(Vec::new()) };
+    let Some((before, _)) = before else { return Ok(None) };
     let (now, then) = (policy.enforce, before.enforce);
     let is_relaxed = now.version == then.version && now.level <= then.level;
-    if now == then || now.level == Level::Privileged || is_relaxed {
-        return Ok(Vec::new());
-    }
-    Ok(of_existing_pods(storage, meta::name(namespace), now))
+    let is_satisfied = now == then || now.level == Level::Privileged || is_relaxed;
+    Ok((!is_satisfied).then_some(now))
 }
 
-/// Warns of the pods that a new level would refuse.
-fn of_existing_pods(storage: &Storage, namespace: &str, enforce: LevelVersion) -> Vec<String> {
-    let (stored, _) = storage.range(&format!("/registry/core/pods/{namespace}/"));
-    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for stored in stored.iter().take(PODS) {
+/// Puts one pod of each controller first, because its other pods hardly differ. What counts as the controller is the first owner, which is the
+/// only one of nearly all pods.
+fn by_controller(pods: Vec<Arc<Stored>>) -> Vec<Arc<Stored>> {
+    let mut seen = HashSet::new();
+    let (mut first, mut others) = (Vec::with_capacity(pods.len()), Vec::new());
+    for pod in pods {
+        let owner = outline::of(&pod).and_then(|outline| outline.owners.first());
+        let is_first = owner.is_none_or(|owner| seen.insert(owner.uid.clone()));
+        let list = if is_first { &mut first } else { &mut others };
+        list.push(pod);
+    }
+    first.append(&mut others);
+    first
+}
+
+/// The names of the pods that break a level, by how they break it.
+type Found = BTreeMap<String, Vec<String>>;
+
+/// Looks at the pods for at most [`PODS_TIME`], and says at how many.
+fn judge(pods: Vec<Arc<Stored>>, enforce: LevelVersion, clock: &Clock) -> (Found, usize) {
+    let begun = clock.monotonic();
+    let pods = by_controller(pods);
+    let mut found = Found::new();
+    for (index, stored) in pods.iter().take(PODS).enumerate() {
         let pod = machinery::decode::own::<Value>(&stored.value).unwrap_or_default();
         let violations = standards::violations(enforce, &pod["metadata"]["annotations"], &pod["spec"]);
         if !violations.is_empty() {
             found.entry(standards::reasons(&violations)).or_default().push(stored.key.name().to_owned());
         }
+        if clock.monotonic().duration_since(begun) >= PODS_TIME {
+            return (found, index + 1);
+        }
     }
+    (found, pods.len().min(PODS))
+}
+
+/// Returns the warnings of what was found in `checked` of `all` pods.
+fn warnings_of(
+    found: Found,
+    (checked, all): (usize, usize),
+    namespace: &str,
+    enforce: LevelVersion,
+) -> Vec<String> {
     let mut warnings = Vec::new();
-    if stored.len() > PODS {
-        let all = stored.len();
+    if checked < all {
         warnings.push(format!(
-            "new PodSecurity enforce level only checked against the first {PODS} of {all} existing pods"
+            "new PodSecurity enforce level only checked against the first {checked} of {all} existing pods"
         ));
     }
     if !found.is_empty() {
@@ -138,7 +222,7 @@ fn of_existing_pods(storage: &Storage, namespace: &str, enforce: LevelVersion) -
         ));
     }
     let shown = |(why, pods): (String, Vec<String>)| {
-        let first = pods.first().cloned().unwrap_or_default();
+        let first = pods.iter().min().cloned().unwrap_or_default();
         match pods.len() {
             1 => format!("{first}: {why}"),
             2 => format!("{first} (and 1 other pod): {why}"),

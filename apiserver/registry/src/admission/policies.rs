@@ -8,6 +8,7 @@ use machinery::status::Status;
 use serde_json::{Value, json};
 
 use super::attributes::Attributes;
+use super::case::Case;
 use super::policy::{Binding, Policy, Validation};
 use crate::versions::current::Versions;
 
@@ -95,22 +96,32 @@ async fn violations(
         name => shown(versions.reader().stored_object("", "namespaces", "", name).unwrap_or_default()),
     };
     let judge = |params: &Value| {
-        let input = Input::new(vec![
-            ("object", &case.object),
-            ("oldObject", &case.old),
-            ("request", &case.request),
-            ("params", params),
-            ("namespaceObject", &namespace),
-        ])
-        .authorizer(attributes);
-        match policy.conditions.hold(&input) {
-            Ok(true) => broken(policy, &input),
+        // As in kube-apiserver, conditions do not know the namespace.
+        match policy.conditions.hold(&input(attributes, &case, params, &Value::Null)) {
+            Ok(true) => broken(policy, &input(attributes, &case, params, &namespace)),
             Ok(false) => Vec::new(),
             Err(_) if policy.ignore => Vec::new(),
             Err(message) => vec![Violation { message, reason: String::new() }],
         }
     };
     Ok(params.iter().flat_map(judge).collect())
+}
+
+/// Returns the variables of expressions.
+fn input<'a>(
+    attributes: &'a Attributes<'_>,
+    case: &'a Case,
+    params: &'a Value,
+    namespace: &'a Value,
+) -> Input<'a> {
+    let variables = vec![
+        ("object", &case.object),
+        ("oldObject", &case.old),
+        ("request", &case.request),
+        ("params", params),
+        ("namespaceObject", namespace),
+    ];
+    Input::new(variables).authorizer(attributes)
 }
 
 /// Returns a Namespace without the fields that expressions do not see.
@@ -123,17 +134,27 @@ fn shown(mut namespace: Value) -> Value {
 }
 
 fn broken(policy: &Policy, input: &Input<'_>) -> Vec<Violation> {
-    let programs: Vec<_> = policy.validations.iter().map(|validation| &validation.program).collect();
-    let answers = input.evaluate(&policy.variables, &programs);
+    let compiled = policy.validations.iter().filter_map(|validation| validation.program.as_ref().ok());
+    let mut answers = input.evaluate(&policy.variables, &compiled.collect::<Vec<_>>()).into_iter();
     let mut found = Vec::new();
-    for (validation, answer) in policy.validations.iter().zip(answers) {
-        let message = match answer {
-            Ok(Answer::Boolean(true)) => continue,
-            Err(_) if policy.ignore => continue,
-            Err(why) => format!("expression '{}' resulted in error: {why}", validation.source),
-            Ok(_) => message(policy, validation, input),
+    for validation in &policy.validations {
+        let answer = match &validation.program {
+            Ok(_) => answers
+                .next()
+                .unwrap_or(Ok(Answer::Other))
+                .map_err(|why| format!("expression '{}' resulted in error: {why}", validation.source)),
+            Err(why) => Err(format!("compilation error: {why}")),
         };
-        found.push(Violation { message, reason: validation.reason.clone() });
+        match answer {
+            Ok(Answer::Boolean(true)) => {}
+            Err(_) if policy.ignore => {}
+            // As in kube-apiserver, only a validation that is false has its own reason.
+            Err(message) => found.push(Violation { message, reason: String::new() }),
+            Ok(_) => {
+                let message = message(policy, validation, input);
+                found.push(Violation { message, reason: validation.reason.clone() });
+            }
+        }
     }
     found
 }

@@ -16,7 +16,8 @@ pub(crate) struct Policy {
     pub(crate) ignore: bool,
     /// Group, version and kind of the parameters.
     pub(crate) param_kind: Option<(String, String, String)>,
-    pub(crate) variables: Vec<(String, Program)>,
+    /// The variables, and why one does not compile.
+    pub(crate) variables: Vec<(String, Result<Program, String>)>,
     pub(crate) validations: Vec<Validation>,
     pub(crate) bindings: Vec<Binding>,
 }
@@ -24,7 +25,8 @@ pub(crate) struct Policy {
 /// One validation of a policy.
 pub(crate) struct Validation {
     pub(crate) source: String,
-    pub(crate) program: Program,
+    /// The expression, or why it does not compile.
+    pub(crate) program: Result<Program, String>,
     pub(crate) message: String,
     pub(crate) message_program: Option<Program>,
     pub(crate) reason: String,
@@ -63,23 +65,24 @@ impl Policy {
         let mut environment = Environment::new(&POLICY_VARIABLES);
         let conditions = Conditions::of(spec, &environment);
         let list = |name: &str| spec[name].as_array().into_iter().flatten();
-        // Expressions that do not compile are refused when the policy is written.
-        let variables: Vec<(String, Program)> = list("variables")
-            .filter_map(|variable| {
-                let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
-                Some((name.clone(), Program::define(&name, &source, &mut environment).ok()?))
-            })
-            .collect();
-        let compile =
-            |value: &Value, expected| Program::compile(value.as_str()?, &environment, expected).ok();
-        let validations = list("validations").filter_map(|validation| {
-            Some(Validation {
-                source: text(&validation["expression"]).trim().to_owned(),
-                program: compile(&validation["expression"], Expected::Boolean)?,
-                message: text(&validation["message"]).trim().to_owned(),
-                message_program: compile(&validation["messageExpression"], Expected::Text),
-                reason: text(&validation["reason"]),
-            })
+        // A policy with an expression that does not compile is refused when it is written. One that was stored by a server whose checker
+        // accepted it must not let everything pass, so the error is kept, and is that of each evaluation.
+        let mut variables = Vec::new();
+        for variable in list("variables") {
+            let (name, source) = (text(&variable["name"]), text(&variable["expression"]));
+            let program = Program::define(&name, &source, &mut environment);
+            variables.push((name, program));
+        }
+        let compile = |value: &Value, expected| {
+            Program::compile(value.as_str().unwrap_or_default(), &environment, expected)
+        };
+        let validations = list("validations").map(|validation| Validation {
+            source: text(&validation["expression"]).trim().to_owned(),
+            program: compile(&validation["expression"], Expected::Boolean),
+            message: text(&validation["message"]).trim().to_owned(),
+            // Without it, there is still the message.
+            message_program: compile(&validation["messageExpression"], Expected::Text).ok(),
+            reason: text(&validation["reason"]),
         });
         let param_kind = spec["paramKind"].is_object().then(|| {
             let api_version = text(&spec["paramKind"]["apiVersion"]);

@@ -1,6 +1,5 @@
 //! Signs CertificateSigningRequests that somebody has approved.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use kinds::Subresource;
@@ -8,8 +7,10 @@ use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Value, json};
 use store::{Event, EventKind};
+use tokio::time::Instant;
 
 use super::part::Part;
+use super::retries::Retries;
 use crate::context::{Context, PatchBody};
 use crate::verbs;
 use crate::write::writes::Writes;
@@ -33,13 +34,13 @@ pub trait SignRequests: Send + Sync {
     /// Signs an approved CertificateSigningRequest.
     ///
     /// # Errors
-    /// The reason why it cannot be signed now.
+    /// The reason why it cannot be signed now. It is tried again later.
     fn sign(&self, request: &Value) -> Result<Signed, String>;
 }
 
 /// The task, with the names of the requests to look at.
 pub(crate) struct Signing {
-    queue: BTreeSet<String>,
+    queue: Retries,
     signer: Arc<dyn SignRequests>,
 }
 
@@ -58,15 +59,23 @@ impl Part for Signing {
     }
 
     async fn work(&mut self, writes: &Writes) -> bool {
-        for name in std::mem::take(&mut self.queue) {
+        for name in self.queue.take(writes) {
             match sign(writes, self.signer.as_ref(), &name).await {
-                Ok(()) => {}
+                Ok(()) => self.queue.done(&name),
                 // The change that came first is observed, too, and handled then.
-                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => {}
-                Err(status) => tracing::warn!(name, %status, "a certificate request is not signed"),
+                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => self.queue.done(&name),
+                Err(status) => {
+                    if self.queue.failed(writes, name.clone()) {
+                        tracing::warn!(name, %status, "a certificate request is not signed");
+                    }
+                }
             }
         }
         false
+    }
+
+    fn again_at(&self) -> Option<Instant> {
+        self.queue.again_at()
     }
 }
 

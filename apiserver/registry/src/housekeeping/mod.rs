@@ -14,6 +14,7 @@ mod namespaces;
 mod part;
 mod policy;
 mod priority_classes;
+mod retries;
 mod rings;
 mod service_accounts;
 pub(crate) mod start;

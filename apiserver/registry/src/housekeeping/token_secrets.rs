@@ -1,6 +1,5 @@
 //! Fills the Secrets that are tokens of ServiceAccounts, and deletes those whose account is gone.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -10,8 +9,10 @@ use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Value, json};
 use store::{Event, EventKind, Stored};
+use tokio::time::Instant;
 
 use super::part::Part;
+use super::retries::Retries;
 use crate::context::{Context, DeleteOptions, PatchBody, Preconditions};
 use crate::verbs;
 use crate::write::writes::Writes;
@@ -40,7 +41,7 @@ pub struct TokenSecrets {
 
 /// The task, with the keys of the Secrets to look at.
 pub(crate) struct Filling {
-    queue: BTreeSet<String>,
+    queue: Retries,
     content: TokenSecrets,
 }
 
@@ -77,18 +78,25 @@ impl Part for Filling {
     }
 
     async fn work(&mut self, writes: &Writes) -> bool {
-        for key in std::mem::take(&mut self.queue) {
+        for key in self.queue.take(writes) {
             let (_, _, namespace, name) = crate::storage::keys::split(&key);
-            match self.fill(writes, &key, namespace, name).await {
-                Ok(()) => {}
+            let filled = self.fill(writes, &key, namespace, name).await;
+            match filled {
+                Ok(()) => self.queue.done(&key),
                 // The change that came first is observed, too, and handled then.
-                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => {}
+                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => self.queue.done(&key),
                 Err(status) => {
-                    tracing::warn!(namespace, name, %status, "the Secret of a token is not filled")
+                    if self.queue.failed(writes, key.clone()) {
+                        tracing::warn!(namespace, name, %status, "the Secret of a token is not filled");
+                    }
                 }
             }
         }
         false
+    }
+
+    fn again_at(&self) -> Option<Instant> {
+        self.queue.again_at()
     }
 }
 

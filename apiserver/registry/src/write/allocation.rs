@@ -1,6 +1,7 @@
 //! The pools of cluster IPs and node ports. What is taken is a function of the stored Services, so that nothing has to be kept, repaired or
 //! released; beside it there is only what writes that have not ended have taken.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
@@ -106,6 +107,19 @@ struct Taken {
     pending: Claims,
 }
 
+impl Taken {
+    /// Returns all that is taken.
+    fn used(&mut self, storage: &Storage, claims: impl Fn(&Value) -> Option<Claims>) -> Claims {
+        refresh(&mut self.stored, storage, claims);
+        let mut used = self.pending.clone();
+        for (_, claims) in self.stored.values() {
+            used.addresses.extend(&claims.addresses);
+            used.ports.extend(&claims.ports);
+        }
+        used
+    }
+}
+
 /// The pools of one server.
 pub(crate) struct Allocator {
     range: ServiceRange,
@@ -140,15 +154,12 @@ impl Allocator {
         }
         let mut taken = self.taken.lock();
         let taken = &mut *taken;
-        refresh(&mut taken.stored, storage, |service| strategy.claims(service));
-        let mut used = taken.pending.clone();
-        for (_, claims) in taken.stored.values() {
-            used.addresses.extend(&claims.addresses);
-            used.ports.extend(&claims.ports);
-        }
-        let mut drawing = Drawing { allocator: self, used, new: Claims::default(), dry_run };
+        let read = || taken.used(storage, |service| strategy.claims(service));
+        let mut drawing =
+            Drawing { allocator: self, used: LazyCell::new(read), new: Claims::default(), dry_run };
         strategy.allocate(object, old, &mut drawing).map_err(|error| refusal(target, error))?;
-        let new = drawing.new;
+        let new = std::mem::take(&mut drawing.new);
+        drop(drawing);
         if dry_run {
             return Ok(None);
         }
@@ -216,15 +227,15 @@ pub(crate) async fn settled<T: Send + 'static>(
     ended.await.unwrap_or_else(|error| Err(WriteError::Failed(Status::internal(error.to_string()))))
 }
 
-/// The pools while one object takes from them.
-struct Drawing<'a> {
+/// The pools while one object takes from them. Most writes of Services take nothing, so only the first question reads what is taken.
+struct Drawing<'a, F: FnOnce() -> Claims> {
     allocator: &'a Allocator,
-    used: Claims,
+    used: LazyCell<Claims, F>,
     new: Claims,
     dry_run: bool,
 }
 
-impl Drawing<'_> {
+impl<F: FnOnce() -> Claims> Drawing<'_, F> {
     /// Returns a free value of a pool with `size` values: above those that are reserved if there is one, and beginning anywhere.
     fn free(&self, size: u32, reserved: u32, is_free: impl Fn(u32) -> bool) -> Option<u32> {
         let part = |from: u32, size: u32| {
@@ -237,7 +248,7 @@ impl Drawing<'_> {
     }
 }
 
-impl Pool for Drawing<'_> {
+impl<F: FnOnce() -> Claims> Pool for Drawing<'_, F> {
     fn take_address(&mut self, address: IpAddr) -> Result<(), String> {
         if let Some(why) = self.allocator.range.refusal(address) {
             return Err(why);

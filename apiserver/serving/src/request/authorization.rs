@@ -33,18 +33,21 @@ impl<'a> Request<'a> {
 /// Decides what users may do.
 pub(crate) struct Authorization {
     authorizer: Arc<dyn Authorizer>,
+    /// What the expressions of policies ask.
+    permissions: Permissions,
     /// The impersonation mode that each user used last.
     last_modes: impersonate::LastModes,
 }
 
 impl Authorization {
     pub(crate) fn new(authorizer: Arc<dyn Authorizer>) -> Self {
-        Self { authorizer, last_modes: impersonate::LastModes::default() }
+        let permissions = Permissions::new(Arc::new(Permitting(authorizer.clone())));
+        Self { authorizer, permissions, last_modes: impersonate::LastModes::default() }
     }
 
     /// Returns what the expressions of policies ask.
     pub(crate) fn permissions(&self) -> Permissions {
-        Permissions::new(Arc::new(Permitting(self.authorizer.clone())))
+        self.permissions.clone()
     }
 
     pub(crate) fn authorizer(&self) -> &dyn Authorizer {

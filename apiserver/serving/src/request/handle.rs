@@ -113,7 +113,8 @@ async fn reply(
     match route {
         Some(Route::Target(target)) => {
             let aside = services.large.of_user(&user.name);
-            of_resource(services, Asked { parts, target, query, user, aside }, body).await
+            let permissions = services.authorization.permissions();
+            of_resource(services, Asked { parts, target, query, user, aside, permissions }, body).await
         }
         Some(Route::Unknown(unknown)) => no_such_resource(&services.registry, unknown),
         Some(Route::Nowhere(_)) | None => match services.paths.given(path) {

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::{Method, Response};
 use machinery::status::Status;
+use registry::Context;
 
 use crate::transport::body::Body;
 
@@ -42,6 +43,8 @@ pub struct ConnectRequest {
     /// The complete body; empty if the connection is to be upgraded. To upgrade, answer 101 and use
     /// `hyper::upgrade::on(http::Request::from_parts(parts, ()))`.
     pub body: Bytes,
+    /// The registry's context of the request, without the options of its query.
+    pub context: Context,
 }
 
 impl ConnectRequest {

@@ -34,6 +34,7 @@ pub(crate) async fn connect(
         user: asked.user.clone(),
         parts: asked.parts.clone(),
         body,
+        context: asked.context(),
     };
     let response = asked.aside.perform(bytes, connect.connect(request)).await?;
     response.map(|response| Reply::Response(Box::new(response)))

@@ -92,7 +92,16 @@ fn refusal(code: StatusCode, why: &'static str) -> Response<Body> {
     refusal
 }
 
-/// Sends the events until the watch ends, or the client goes. What the client sends is ignored.
+/// What comes next of a watch.
+enum Next {
+    /// A message of the client, or the end of what it sends.
+    Received(Option<Result<Message, tokio_tungstenite::tungstenite::Error>>),
+    /// An event, or the end of the watch.
+    Event(Option<Bytes>),
+}
+
+/// Sends the events until the watch ends, or the client goes. What the client sends is ignored, and after each of its messages it is the
+/// turn of the watch: a client that sends without pause gets its events, and cannot outlive the end of the watch.
 async fn send<S: AsyncRead + AsyncWrite + Unpin>(connection: S, stage: Stage) {
     let config = WebSocketConfig::default()
         .max_message_size(Some(SOCKET_MESSAGE_BYTES))
@@ -100,16 +109,28 @@ async fn send<S: AsyncRead + AsyncWrite + Unpin>(connection: S, stage: Stage) {
     let mut socket = WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await;
     let (encoding, clock) = (stage.encoding, stage.clock.clone());
     let mut events = std::pin::pin!(watch::events(stage));
+    let mut heard = false;
     loop {
-        let event = tokio::select! {
-            biased;
-            received = socket.next() => match received {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
-                // The answer to a ping is sent with the flush.
-                Some(Ok(_)) if in_time(&clock, socket.flush()).await => continue,
-                Some(Ok(_)) => return,
-            },
-            event = events.next() => event,
+        let next = if heard {
+            tokio::select! {
+                biased;
+                event = events.next() => Next::Event(event),
+                received = socket.next() => Next::Received(received),
+            }
+        } else {
+            tokio::select! {
+                biased;
+                received = socket.next() => Next::Received(received),
+                event = events.next() => Next::Event(event),
+            }
+        };
+        heard = matches!(next, Next::Received(_));
+        let event = match next {
+            Next::Received(Some(Ok(Message::Close(_)) | Err(_)) | None) => return,
+            // The answer to a ping is sent with the flush.
+            Next::Received(Some(Ok(_))) if in_time(&clock, socket.flush()).await => continue,
+            Next::Received(Some(Ok(_))) => return,
+            Next::Event(event) => event,
         };
         let Some(event) = event else { break };
         if !in_time(&clock, socket.send(message(encoding, event))).await {

@@ -27,7 +27,6 @@ pub(crate) async fn write(
     warnings: &mut Vec<String>,
 ) -> Result<Reply, Status> {
     let mut context = asked.context();
-    context.permissions = services.authorization.permissions();
     let writing = async {
         match asked.target.verb() {
             Verb::Create => create(services, asked, served, body, &mut context).await,

@@ -158,11 +158,18 @@ fn housekeeping(controllers: bool) -> Housekeeping {
     }
 }
 
-/// Returns the range of cluster IPs. Of two ranges, it is the first.
-fn service_range(flags: &Flags) -> Result<ServiceRange> {
+/// Returns the range of cluster IPs: the first one of IPv4 addresses, or the default, since there are no others here.
+fn service_range(flags: &Flags) -> ServiceRange {
     const RANGE: &str = "service-cluster-ip-range";
-    let Some(range) = flags.list(RANGE).first().copied() else { return Ok(ServiceRange::default()) };
-    range.parse().map_err(|why| anyhow!("--{RANGE}: {why}"))
+    let ranges = flags.list(RANGE);
+    if let Some(range) = ranges.iter().find_map(|range| range.parse().ok()) {
+        return range;
+    }
+    let default = ServiceRange::default();
+    if !ranges.is_empty() {
+        tracing::warn!(?ranges, %default, "--{RANGE}: no range of IPv4 addresses of /8 to /30, so Services get addresses of the default one");
+    }
+    default
 }
 
 async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server> {
@@ -183,7 +190,7 @@ async fn server(flags: &Flags, clock: &Clock, random: &Random) -> Result<Server>
         converter: None,
         housekeeping: housekeeping(std::env::var(CONTROLLERS).is_ok_and(|value| value == "1")),
         admission: rbac.iter().map(|rbac| Arc::new(rbac.clone()) as Arc<dyn Admission>).collect(),
-        service_range: service_range(flags)?,
+        service_range: service_range(flags),
         service_accounts: !flags.list("disable-admission-plugins").contains(&"ServiceAccount"),
         webhooks: Some(Arc::new(HttpsCaller::over(Arc::new(RealNetwork), clock.clone()))),
     };

@@ -94,6 +94,14 @@ fn a_change_that_the_server_refuses_again_and_again_ends_soon() {
     let plan = play(&State::default(), &documents, &SETTINGS).unwrap();
     assert_eq!(plan.ending, Ending::Unfinished, "{plan:#?}");
     assert!(plan.seconds < 3600, "it repeats itself for {} s", plan.seconds);
+    let checks = |verb| {
+        plan.actions
+            .iter()
+            .filter(|action| action.kind == "MachineHealthCheck" && action.action == verb)
+            .count()
+    };
+    let (created, deleted) = (checks(Verb::Create), checks(Verb::Delete));
+    assert!(created - deleted <= 1, "no attempt leaves its health check behind: {created} and {deleted}");
     let causes: Vec<&String> = plan.remaining.iter().flat_map(|remaining| &remaining.causes).collect();
     assert!(causes.iter().any(|cause| cause.contains("kubeadmConfigSpec.format")), "{causes:?}");
     assert!(

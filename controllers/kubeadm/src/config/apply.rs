@@ -166,6 +166,10 @@ impl ConfigController {
             plan::data_owner(config),
         );
         let (existing, was_created) = self.secrets.objects.create_if_absent(&secret).await?;
+        if !was_created && !data_secret::is_ours(&existing) {
+            // The next reconcile reads it, and names it in a condition.
+            return Err(Error::Bootstrap(format!("Secret {name} is not one of bootstrap data")));
+        }
         if !was_created && existing.data != secret.data {
             self.secrets.objects.merge(&name, None, json!({"data": secret.data})).await?;
         }

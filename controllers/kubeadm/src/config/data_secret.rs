@@ -4,12 +4,17 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use schemas::bootstrap::KubeadmConfig;
 
-/// Returns whether a Secret holds bootstrap data: it has Cluster API's type, or a KubeadmConfig owns it. Both can have
-/// been lost or changed by a restore, but not both at once. Any other Secret is a user's, who chose the name by chance.
+/// The keys of bootstrap data. Other Secrets of Cluster API's type, such as that of an authority or a kubeconfig, do not have both.
+const KEYS: [&str; 2] = ["value", "format"];
+
+/// Returns whether a Secret holds bootstrap data: it has Cluster API's type and the keys, or a KubeadmConfig owns it. Both can
+/// have been lost or changed by a restore, but not both at once. Any other Secret is a user's, who chose the name by chance, or one of a
+/// cluster.
 pub fn is_ours(secret: &Secret) -> bool {
     let owners = secret.metadata.owner_references.iter().flatten();
     let group = format!("{}/", KubeadmConfig::group(&()));
-    secret.type_.as_deref() == Some(engine::names::SECRET_TYPE)
+    let has_keys = KEYS.iter().all(|key| secret.data.as_ref().is_some_and(|data| data.contains_key(*key)));
+    (secret.type_.as_deref() == Some(engine::names::SECRET_TYPE) && has_keys)
         || owners
             .into_iter()
             .any(|owner| owner.kind == KubeadmConfig::kind(&()) && owner.api_version.starts_with(&group))

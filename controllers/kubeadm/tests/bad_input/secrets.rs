@@ -81,9 +81,10 @@ async fn a_secret_of_a_user_is_not_overwritten_by_bootstrap_data() {
     fixture.until("available", |manager| is_settled(manager, 1)).await;
     let (bootstrap, infrastructure) =
         ("bootstrap.cluster.x-k8s.io/v1beta2", "infrastructure.cluster.x-k8s.io/v1beta2");
-    let kept = json!({"mine": encoded("kept")});
+    // Cluster API's type alone does not make it bootstrap data: authorities and kubeconfigs have it, too.
+    let kept = json!({"tls.crt": encoded("kept"), "tls.key": encoded("kept")});
     let objects = [
-        json!({"apiVersion": "v1", "kind": "Secret", "metadata": metadata("w"), "data": kept}),
+        json!({"apiVersion": "v1", "kind": "Secret", "type": "cluster.x-k8s.io/secret", "metadata": metadata("w"), "data": kept}),
         json!({"apiVersion": bootstrap, "kind": "KubeadmConfig", "metadata": metadata("w"), "spec": {"verbosity": 2}}),
         json!({"apiVersion": infrastructure, "kind": "DevMachine", "metadata": metadata("w"),
             "spec": {"backend": {"inMemory": {}}}}),

@@ -61,7 +61,7 @@ impl DevClusterController {
     pub(super) async fn read(&self, dev: Arc<DevCluster>, cluster: Option<Arc<Cluster>>) -> Option<Observed> {
         let endpoint =
             |cluster: &Arc<DevCluster>| cluster.spec.control_plane_endpoint.as_ref().and_then(port);
-        let reserved = match endpoint(&dev) {
+        let reserved: BTreeSet<u16> = match endpoint(&dev) {
             Some(_) => BTreeSet::new(),
             None => self.objects.all().iter().filter_map(endpoint).collect(),
         };
@@ -69,8 +69,9 @@ impl DevClusterController {
         let unserved = self.unserved(&dev, &name).await;
         // A Cluster that is made again from a manifest still names the endpoint that it had, which cannot be changed.
         let asked = cluster.as_ref().and_then(|cluster| cluster.spec.control_plane_endpoint.as_ref());
-        let asked =
-            asked.filter(|endpoint| endpoint.host.as_deref() == Some(self.backend.host())).and_then(port);
+        let asked = asked.filter(|endpoint| endpoint.host.as_deref() == Some(self.backend.host()));
+        // Nobody gets the port of another cluster, which may not listen yet after a restart.
+        let asked = asked.and_then(port).filter(|port| !reserved.contains(port));
         Some(Observed { name, dev, cluster, reserved, asked, unserved })
     }
 }

@@ -49,9 +49,8 @@ pub(super) fn posted(request: &ConnectRequest, kind: &str, versions: &[&str]) ->
     let mut media = negotiate(headers, Offer { streams: false, protobuf: true })?;
     media.pretty = media.pretty || wants_pretty(headers, query.flag("pretty"));
     let format = input::format(headers)?;
-    let mut context = Context::default();
+    let mut context = request.context.clone();
     crate::request::write_options::apply_options(&mut context, query.write_options("CreateOptions", false)?);
-    context.user = request.user.clone();
     let expected = input::Expected { api_version: versions[0], kind, built_in: true, strict: true };
     let input = input::object(&request.body, format, expected, |version, found| {
         found == kind && versions.contains(&version)

@@ -11,7 +11,7 @@ use machinery::clock::{Clock, rfc3339};
 use machinery::field::{FieldError, FieldErrorKind, quote};
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
-use registry::{Context, Registry, Served, Subresource};
+use registry::{Registry, Served, Subresource};
 use serde_json::Value;
 
 use super::messages::invalid_request;
@@ -63,14 +63,7 @@ impl TokenRequests {
         let mut media = negotiate(headers, Offer { streams: false, protobuf: true })?;
         media.pretty = media.pretty || wants_pretty(headers, query.flag("pretty"));
         let format = input::format(headers)?;
-        let mut context = Context {
-            user_agent: headers
-                .get(http::header::USER_AGENT)
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or_default()
-                .to_owned(),
-            ..Context::default()
-        };
+        let mut context = request.context.clone();
         apply_options(&mut context, query.write_options("CreateOptions", false)?);
         let served = self
             .registry

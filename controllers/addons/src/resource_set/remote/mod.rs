@@ -31,6 +31,9 @@ pub struct Remote {
     lost: Option<String>,
 }
 
+/// Why a failure is not tried again by itself.
+const GENERATED_ONCE: &str = "not tried again before the resource changes, because objects with generated names are there and would be created again";
+
 type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
 impl Remote {
@@ -41,7 +44,8 @@ impl Remote {
     }
 
     /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer. Objects with
-    /// generated names come last, and only if all others are there: each attempt creates them again.
+    /// generated names come last, and only if all others are there: each attempt creates them again, so that one which created some is
+    /// the last one.
     ///
     /// # Errors
     /// An object could not be applied.
@@ -52,7 +56,7 @@ impl Remote {
         is_secret: bool,
     ) -> Result<(), Failure> {
         let mut failures = Vec::new();
-        let mut is_retried = false;
+        let (mut is_retried, mut was_generated) = (false, false);
         let (generated, named): (Vec<_>, Vec<_>) =
             manifests.iter().partition(|manifest| manifest.is_generated());
         for manifest in named.into_iter().chain(generated) {
@@ -64,16 +68,23 @@ impl Remote {
                 is_retried = true;
                 break;
             }
-            if let Err(problem) = self.apply_one(manifest, updates).await {
-                is_retried |= problem.is_retried();
-                if let Problem::NoAnswer(reason) = &problem {
-                    self.lost = Some(format!("the workload cluster does not answer: {reason}"));
-                } else if failures.len() < FAILURES_NAMED {
-                    failures.push(problem.text(manifest, is_secret));
+            match self.apply_one(manifest, updates).await {
+                Ok(()) => was_generated |= manifest.is_generated(),
+                Err(problem) => {
+                    is_retried |= problem.is_retried();
+                    if let Problem::NoAnswer(reason) = &problem {
+                        self.lost = Some(format!("the workload cluster does not answer: {reason}"));
+                    } else if failures.len() < FAILURES_NAMED {
+                        failures.push(problem.text(manifest, is_secret));
+                    }
                 }
             }
         }
         failures.extend(self.lost.clone().filter(|reason| !failures.contains(reason)));
+        if was_generated && is_retried && !failures.is_empty() {
+            is_retried = false;
+            failures.push(GENERATED_ONCE.to_owned());
+        }
         if failures.is_empty() { Ok(()) } else { Err(Failure { reason: failures.join(", "), is_retried }) }
     }
 

@@ -15,7 +15,7 @@ use crate::desired::Contract;
 /// replaced twice.
 ///
 /// # Errors
-/// A step that failed. A template that was created for nothing is deleted.
+/// A step that failed. A template and a health check that were created for nothing are deleted.
 pub async fn apply(
     writer: &Writer<'_>,
     observed: &Observed,
@@ -37,10 +37,13 @@ pub async fn apply(
     }
     let object = current.map(|current| &current.object);
     let applied = writer.apply_object(object, &desired.control_plane).await;
-    if let (Err(_), Some(template)) = (&applied, &desired.control_plane_machines_template)
-        && fate != Fate::Kept
-    {
-        writer.clean_up(&[template]).await;
+    if applied.is_err() {
+        let template = desired.control_plane_machines_template.iter().filter(|_| fate != Fate::Kept);
+        writer.clean_up(&template.collect::<Vec<_>>()).await;
+        // A control plane that does not exist yet gets another name at the next attempt, and so does its health check.
+        if let (None, Some(check)) = (object, &desired.control_plane_health_check) {
+            health_check::discard(writer, check).await;
+        }
     }
     applied?;
     match old {
