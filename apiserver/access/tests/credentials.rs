@@ -41,7 +41,8 @@ fn a_token_is_read_or_refused() {
 fn a_token_may_be_a_protocol_of_a_websocket() {
     // The first is `token` in base64.
     let token = "base64url.bearer.authorization.k8s.io.dG9rZW4";
-    let table: &[(&str, &[&str], Result<Option<&str>, u16>)] = &[
+    type Row<'a> = (&'a str, &'a [&'a str], Result<Option<&'a str>, u16>);
+    let table: &[Row<'_>] = &[
         ("websocket", &[token, "base64.binary.k8s.io"], Ok(Some("token"))),
         ("WebSocket", &[&format!("base64.binary.k8s.io, {token}")], Ok(Some("token"))),
         ("websocket", &["base64.binary.k8s.io"], Ok(None)),

@@ -156,7 +156,7 @@ impl CertificateAuthority {
         let issuer = self.issuer()?;
         let key = rewritten::RequestedKey(&request.public_key);
         let draft = params.signed_by(&key, &issuer).map_err(|error| failed(error.to_string()))?;
-        let signed = rewritten::signed(draft.der(), &request.subject, &request.public_key, *issuer.key());
+        let signed = rewritten::signed(draft.der(), &request.subject, &request.public_key, issuer.key());
         Ok(pem::encode("CERTIFICATE", &signed.map_err(failed)?))
     }
 }

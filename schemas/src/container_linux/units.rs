@@ -105,7 +105,7 @@ fn users(config: &Value, strict: bool) -> Result<(), String> {
 }
 
 fn is_zero(value: &Value) -> bool {
-    *value == Value::from("") || *value == Value::from(false) || value.as_array().is_some_and(Vec::is_empty)
+    *value == "" || *value == false || value.as_array().is_some_and(Vec::is_empty)
 }
 
 fn natural(path: &str, number: &Value) -> Result<(), String> {

@@ -31,7 +31,7 @@ const LENGTH_BYTES: usize = 4;
 pub(crate) fn serve(parts: &Parts, stage: Stage) -> Response<Body> {
     let answer = match handshake(&parts.headers) {
         Ok(answer) => answer,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     let request = http::Request::from_parts(parts.clone(), ());
     tokio::spawn(async move {
@@ -47,7 +47,7 @@ pub(crate) fn serve(parts: &Parts, stage: Stage) -> Response<Body> {
 ///
 /// # Errors
 /// The refusal.
-fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
+fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Box<Response<Body>>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let key = text(header::SEC_WEBSOCKET_KEY);
     if key.is_empty() {
@@ -86,10 +86,10 @@ fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Response<Body>> {
     Ok(answer)
 }
 
-fn refusal(code: StatusCode, why: &'static str) -> Response<Body> {
+fn refusal(code: StatusCode, why: &'static str) -> Box<Response<Body>> {
     let mut refusal = Response::new(Body::pieces([Bytes::from_static(why.as_bytes())]));
     *refusal.status_mut() = code;
-    refusal
+    Box::new(refusal)
 }
 
 /// What comes next of a watch.

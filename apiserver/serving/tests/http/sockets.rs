@@ -128,7 +128,8 @@ async fn pings_are_answered_and_a_close_ends_the_watch() {
 async fn what_is_no_handshake_is_refused() {
     let harness = Harness::open_to_all().await;
     // The headers, and then the code, the protocol in the answer, and its text.
-    let table: [(&[(&str, &str)], u16, &str, &str); 9] = [
+    type Row<'a> = (&'a [(&'a str, &'a str)], u16, &'a str, &'a str);
+    let table: [Row<'_>; 9] = [
         (&[("origin", "")], 403, "", ""),
         (&[("origin", "null")], 403, "", ""),
         (&[("sec-websocket-key", "")], 400, "", "mismatch challenge/response"),

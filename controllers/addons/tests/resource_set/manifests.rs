@@ -106,7 +106,7 @@ fn an_object_that_cannot_be_requested_holds_up_no_other() {
         let told = |manifest: &Manifest| manifest.fault.map(|fault| format!("{}: {fault}", manifest.place));
         manifests.iter().map(told).collect::<Vec<_>>()
     };
-    let item = format!("apiVersion: v1\nkind: List\nitems:\n- {{}}\n- {{kind: A, apiVersion: v1}}\n");
+    let item = "apiVersion: v1\nkind: List\nitems:\n- {}\n- {kind: A, apiVersion: v1}\n".to_owned();
     for (value, expected) in [
         (good.replace("v1", "../v1"), "document 1: apiVersion is missing, or is not GROUP/VERSION"),
         (good.replace("v1", "a/b/v1"), "document 1: apiVersion is missing, or is not GROUP/VERSION"),

@@ -4,6 +4,8 @@ mod generate;
 mod go;
 mod pieces;
 
+use std::io::Write as _;
+
 use anyhow::{Result, bail, ensure};
 use machinery::limits::MAX_PATTERN_SIZE;
 use machinery::pattern::{compile, parse};
@@ -37,11 +39,11 @@ pub fn beside_go(number: u64, seed: u64) -> Result<()> {
             same(&mut go, &pattern, texts)?;
         }
     }
-    println!(
+    let outcome = format!(
         "{classes} classes and letters, {number} patterns, {accepted} of them valid, {TEXTS} texts each, seed {seed}: \
          no difference"
     );
-    Ok(())
+    Ok(writeln!(std::io::stdout().lock(), "{outcome}")?)
 }
 
 /// Adds an alternative that no text has, and that makes the pattern too large for a program over bytes of UTF-8.
@@ -78,7 +80,7 @@ fn ours(pattern: &str, texts: &[String]) -> Answer {
         let mut found = Vec::new();
         while search.next().is_some() {
             let groups = (0..compiled.names().len()).map(|group| search.group(group));
-            found.push(groups.flat_map(|group| place(group)).collect());
+            found.push(groups.flat_map(place).collect());
         }
         found
     });

@@ -32,7 +32,7 @@ pub struct Remote {
 }
 
 /// Why a failure is not tried again by itself.
-const GENERATED_ONCE: &str = "not tried again before the resource changes, because objects with generated names are there and would be created again";
+const GENERATED_ONCE: &str = "not tried again soon, because objects with generated names are there and each attempt creates them again";
 
 type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
@@ -44,8 +44,8 @@ impl Remote {
     }
 
     /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer. Objects with
-    /// generated names come last, and only if all others are there: each attempt creates them again, so that one which created some is
-    /// the last one.
+    /// generated names come last, and only if all others are there: each attempt creates them again, so that after one which
+    /// created some, none follows soon.
     ///
     /// # Errors
     /// An object could not be applied.
