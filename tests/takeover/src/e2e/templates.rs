@@ -4,6 +4,8 @@
 const DOCKER: &str = "docker:";
 /// The backend of simulated machines.
 const IN_MEMORY: &str = "inMemory: {}";
+/// What separates documents.
+const SEPARATOR: &str = "---";
 /// Where JSON patches of a ClusterClass change what only the backend `docker` has.
 const DOCKER_FIELDS: &str = "/spec/template/spec/backend/docker/";
 
@@ -15,6 +17,7 @@ const DOCKER_FIELDS: &str = "/spec/template/spec/backend/docker/";
 pub fn in_memory(template: &str) -> String {
     let lines: Vec<&str> = template.lines().collect();
     let lines = without_docker_patches(&lines);
+    let lines = with_backends(&lines);
     let mut result = String::with_capacity(template.len());
     let mut parent = "";
     let mut position = 0;
@@ -31,6 +34,17 @@ pub fn in_memory(template: &str) -> String {
         parent = line.trim();
     }
     result
+}
+
+/// Gives a backend to DevClusters without content, which have the backend `docker` by default.
+fn with_backends<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let documents = lines.split(|line| *line == SEPARATOR);
+    let documents = documents.map(|document| {
+        let is_empty = document.contains(&"kind: DevCluster") && !document.contains(&"spec:");
+        let backend: &[&str] = if is_empty { &["spec:", "  backend:", "    docker: {}"] } else { &[] };
+        [document, backend].concat()
+    });
+    documents.collect::<Vec<_>>().join(&SEPARATOR)
 }
 
 /// Leaves out the definitions that patch fields of the backend, and patches that have no definition then.

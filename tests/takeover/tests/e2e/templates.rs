@@ -84,3 +84,11 @@ spec:
 ";
     assert_eq!(in_memory(class), wanted);
 }
+
+#[test]
+fn a_dev_cluster_without_content_has_a_backend() {
+    let template = "kind: DevCluster\nmetadata:\n  name: a\n---\nkind: Cluster\n";
+    let wanted =
+        "kind: DevCluster\nmetadata:\n  name: a\nspec:\n  backend:\n    inMemory: {}\n---\nkind: Cluster\n";
+    assert_eq!(in_memory(template), wanted);
+}
