@@ -1,6 +1,6 @@
 //! Files that somebody has named.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
@@ -15,11 +15,26 @@ pub fn open(path: &Path) -> Result<File> {
     // A named pipe that nobody writes to would be open only once somebody does.
     let flags = i32::try_from(OFlags::NONBLOCK.bits()).map_err(Error::other)?;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    let kind = file.metadata()?.file_type();
+    is_regular(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Fails unless a new file may take the name `path`: because there is nothing yet, or a regular file. A rename would remove a device such as
+/// `/dev/null` from the machine, and nobody would read what was meant for a pipe.
+///
+/// # Errors
+/// It is a folder, a named pipe, a socket or a device, or a link to one.
+pub fn is_replaceable(path: &Path) -> Result<()> {
+    std::fs::metadata(path).map_or(Ok(()), |metadata| is_regular(&metadata))
+}
+
+fn is_regular(metadata: &Metadata) -> Result<()> {
+    let kind = metadata.file_type();
     let found = match () {
-        () if kind.is_file() => return Ok(file),
+        () if kind.is_file() => return Ok(()),
         () if kind.is_dir() => "a folder",
         () if kind.is_fifo() => "a named pipe",
+        () if kind.is_socket() => "a socket",
         () => "a device",
     };
     Err(Error::new(ErrorKind::InvalidInput, format!("it is {found} and no regular file")))

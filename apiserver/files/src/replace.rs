@@ -9,6 +9,7 @@ use anyhow::{Context, Error, Result};
 
 use crate::disk::{Disk, System};
 use crate::folders::make_folder_on;
+use crate::open::is_replaceable;
 
 /// The permission bits of folders that are made for a file.
 const FOLDER: u32 = 0o755;
@@ -27,8 +28,9 @@ pub fn write(path: &Path, mode: u32, content: &[u8]) -> Result<()> {
 /// new one, and after this function it is the new one. Folders that are missing are made.
 ///
 /// # Errors
-/// Errors of `write` and of the file system; the message names the file. There is the old file then, and nothing beside it.
+/// Errors of `write` and of the file system, and [`is_replaceable`]; the message names the file. There is the old file then, and nothing beside it.
 pub fn replace(path: &Path, mode: u32, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
+    is_replaceable(path).with_context(|| cannot_write(path))?;
     replace_on(&System, path, mode, write)
 }
 
@@ -42,7 +44,7 @@ pub fn replace_on<D: Disk>(
     mode: u32,
     write: impl FnOnce(&mut D::File) -> Result<()>,
 ) -> Result<()> {
-    let cannot = || format!("cannot write {}", path.display());
+    let cannot = || cannot_write(path);
     make_folder_on(disk, folder_of(path), if mode & 0o077 == 0 { PRIVATE_FOLDER } else { FOLDER })?;
     let beside = beside(path).with_context(cannot)?;
     // What an interrupted process left has its permissions and its links.
@@ -66,14 +68,15 @@ pub fn replace_on<D: Disk>(
 /// Those of the file system; the message names the file.
 pub fn append(path: &Path, mode: u32) -> Result<File> {
     let opened = OpenOptions::new().create(true).append(true).mode(mode).open(path);
-    opened.with_context(|| format!("cannot write {}", path.display()))
+    opened.with_context(|| cannot_write(path))
 }
 
 /// Gives a complete file its name, after its content is on the disk. When this returns, so is the name.
 ///
 /// # Errors
-/// Those of the file system; the message names the file.
+/// Those of the file system, and [`is_replaceable`]; the message names the file.
 pub fn publish(from: &Path, to: &Path) -> Result<()> {
+    is_replaceable(to).with_context(|| cannot_write(to))?;
     publish_on(&System, from, to)
 }
 
@@ -83,7 +86,7 @@ pub fn publish(from: &Path, to: &Path) -> Result<()> {
 /// As [`publish`].
 pub fn publish_on(disk: &impl Disk, from: &Path, to: &Path) -> Result<()> {
     let published = disk.open(from).and_then(|file| disk.sync(&file)).and_then(|()| renamed(disk, from, to));
-    published.with_context(|| format!("cannot write {}", to.display()))
+    published.with_context(|| cannot_write(to))
 }
 
 /// Gives a file or folder another name in the same file system, without a look at its content: for what is put aside, or is on the disk
@@ -104,6 +107,10 @@ pub fn remove_on(disk: &impl Disk, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }
 
 pub(crate) fn renamed(disk: &impl Disk, from: &Path, to: &Path) -> io::Result<()> {

@@ -120,3 +120,23 @@ fn the_end_of_a_file_is_read() {
         assert_eq!(String::from_utf8(read).unwrap(), expected, "the last {most} bytes of {content:?}");
     }
 }
+
+/// A rename would take them from the machine.
+#[test]
+fn only_regular_files_are_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+    std::os::unix::fs::symlink("/dev/null", at("link")).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    fs::write(at("from"), "content").unwrap();
+    for (name, kind) in [("socket", "a socket"), ("link", "a device"), ("folder", "a folder")] {
+        let expected = format!("cannot write {}: it is {kind} and no regular file", at(name).display());
+        assert_eq!(format!("{:#}", write(&at(name), 0o600, b"content").unwrap_err()), expected);
+        assert_eq!(format!("{:#}", publish(&at("from"), &at(name)).unwrap_err()), expected);
+    }
+    assert_eq!(fs::read_link(at("link")).unwrap(), std::path::Path::new("/dev/null"));
+    publish(&at("from"), &at("new")).unwrap();
+    write(&at("new"), 0o600, b"another").unwrap();
+    assert_eq!(fs::read(at("new")).unwrap(), b"another");
+}

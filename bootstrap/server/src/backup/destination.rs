@@ -29,8 +29,8 @@ impl Destination {
             );
             return Ok(Self { out: Box::new(out), file: None });
         }
-        ensure!(!path.is_dir(), "{} is a directory; name a file", path.display());
         let failed = || format!("cannot write {}", path.display());
+        files::is_replaceable(path).with_context(failed)?;
         let mut name = path.file_name().with_context(failed)?.to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let temporary = path.with_file_name(name);
