@@ -19,5 +19,5 @@ pub use authorize::{Authorizer, Decision, UserRules};
 pub use kinds::User;
 pub use kinds::user;
 pub use rbac::Rbac;
-pub use socket::{is_socket, is_token_protocol};
+pub use socket::{header_values, is_socket, is_token_protocol};
 pub use tokens::Tokens;

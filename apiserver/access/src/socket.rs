@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::header::{CONNECTION, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use http::header::{CONNECTION, HeaderName, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
 use http::{HeaderMap, HeaderValue};
 use machinery::status::Status;
 
@@ -20,6 +20,12 @@ pub fn is_socket(headers: &HeaderMap) -> bool {
     headers.get(UPGRADE).is_some_and(is) && headers.get_all(CONNECTION).iter().any(upgrades)
 }
 
+/// Returns the values of a header that is a list.
+pub fn header_values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+    let texts = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    texts.flat_map(|text| text.split(',')).map(str::trim)
+}
+
 /// Returns whether a protocol is a token, and thus none that the answer may name.
 pub fn is_token_protocol(protocol: &str) -> bool {
     protocol.starts_with(PREFIX)
@@ -34,8 +40,7 @@ pub(crate) fn token(headers: &HeaderMap) -> Result<Option<String>, Status> {
         return Ok(None);
     }
     let (mut found, mut others) = (None, 0);
-    let values = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter().filter_map(|value| value.to_str().ok());
-    for protocol in values.flat_map(|value| value.split(',')).map(str::trim) {
+    for protocol in header_values(headers, SEC_WEBSOCKET_PROTOCOL) {
         let Some(encoded) = protocol.strip_prefix(PREFIX) else {
             others += 1;
             continue;

@@ -62,6 +62,11 @@ pub struct Claims {
 }
 
 impl Claims {
+    /// Reads the claims of a token of this issuer; `None` if they are those of another token.
+    pub(super) fn read(payload: &[u8], issuer: &str) -> Option<Self> {
+        serde_json::from_slice(payload).ok().filter(|claims: &Self| claims.iss == issuer)
+    }
+
     pub(super) fn new(
         issuer: &str,
         audiences: Vec<String>,

@@ -16,11 +16,13 @@ use machinery::random::Random;
 use machinery::status::Status;
 use pki::TokenKeys;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use store::{Key, Store};
 
 pub use claims::{Bound, Claims, Reference};
 
 use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token, without_token};
+use crate::rbac::quoted;
 use kinds::user::User;
 
 /// The number of verified tokens that are cached.
@@ -43,7 +45,15 @@ pub(super) struct Inner {
     /// URL at which the public keys are published.
     jwks_uri: String,
     /// Claims of tokens whose signature was verified, by the token's hash.
-    remembered: Cache<[u8; 32], Arc<Claims>>,
+    remembered: Cache<[u8; 32], Arc<Signed>>,
+}
+
+/// The claims of a token that this server signed.
+enum Signed {
+    /// Those of a token that expires.
+    Account(Claims),
+    /// Those of a token that stands in a Secret.
+    InSecret(secrets::Claims),
 }
 
 /// Why a token is refused.
@@ -53,6 +63,23 @@ pub(super) enum Refusal {
     Unknown,
     /// The token was issued by this server but is not valid, for this reason.
     Refused(String),
+}
+
+fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal::Refused(why.into()))
+}
+
+/// Returns those of the `asked` audiences that are audiences of a token.
+///
+/// # Errors
+/// There are none.
+fn valid_for(own: &[String], asked: &[String]) -> Result<Vec<String>, Refusal> {
+    let good: Vec<String> = own.iter().filter(|one| asked.contains(one)).cloned().collect();
+    if good.is_empty() {
+        let (own, asked) = (quoted(own), quoted(asked));
+        return refused(format!("token audiences {own} is invalid for the target audiences {asked}"));
+    }
+    Ok(good)
 }
 
 impl Tokens {
@@ -79,7 +106,11 @@ impl Tokens {
     /// # Errors
     /// 500 if signing fails.
     pub fn issue(&self, claims: &Claims) -> Result<String, Status> {
-        jwt::sign(self.0.keys.signing(), &claims.to_value())
+        self.token(&claims.to_value())
+    }
+
+    fn token(&self, claims: &Value) -> Result<String, Status> {
+        jwt::sign(self.0.keys.signing(), claims)
             .map_err(|why| Status::internal(format!("failed to generate token: {why}")))
     }
 
@@ -115,9 +146,9 @@ impl Tokens {
                 self.audiences().into_iter().filter(|one| audiences.contains(one)).collect();
             return if good.is_empty() { Err(Refusal::Unknown) } else { Ok((user, good)) };
         }
-        match secrets::claims(&self.0, token) {
-            Some(claims) => secrets::verify(&self.0, token, &claims, audiences),
-            None => self.0.service_account(token, audiences),
+        match self.0.signed(token).ok_or(Refusal::Unknown)?.as_ref() {
+            Signed::Account(claims) => self.0.service_account(claims, audiences),
+            Signed::InSecret(claims) => secrets::verify(&self.0, token, claims, audiences),
         }
     }
 }
@@ -128,6 +159,25 @@ pub const JWKS_PATH: &str = "/openid/v1/jwks";
 pub const DISCOVERY_PATH: &str = "/.well-known/openid-configuration";
 
 impl Inner {
+    /// Returns the claims of a token that this server signed. Each signature is verified once.
+    fn signed(&self, token: &str) -> Option<Arc<Signed>> {
+        let hash: [u8; 32] = Sha256::digest(token).into();
+        if let Some(known) = self.remembered.get(&hash) {
+            return Some(known);
+        }
+        let parsed = jwt::parse(token)?;
+        let signed = match secrets::Claims::read(&parsed.payload) {
+            Some(claims) => Signed::InSecret(claims),
+            None => Signed::Account(Claims::read(&parsed.payload, &self.issuer)?),
+        };
+        if !parsed.is_signed_by(self.keys.verifying()) {
+            return None;
+        }
+        let signed = Arc::new(signed);
+        self.remembered.keep(hash, signed.clone());
+        Some(signed)
+    }
+
     /// Returns a stored object of the core group.
     fn object(&self, resource: &str, namespace: Option<&str>, name: &str) -> Option<Value> {
         let key = Key::new("", resource, namespace, name).ok()?;

@@ -1,43 +1,28 @@
-//! Verification of service account tokens: the signature, the times, and that the bound objects still exist.
+//! Verification of service account tokens: the times, and that the bound objects still exist.
 //!
 //! The checks and their messages are those of `k8s.io/kubernetes/pkg/serviceaccount`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use machinery::meta;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::claims::{Claims, Reference};
-use super::{Inner, Refusal, jwt};
+use super::{Inner, Refusal, refused, valid_for};
 use crate::impersonate::NODE_NAME;
-use crate::rbac::quoted;
 use kinds::user::{User, service_account_groups};
 
 /// Tolerated clock skew in seconds.
 const LEEWAY_SECONDS: i64 = 60;
 
-fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal::Refused(why.into()))
-}
-
 impl Inner {
-    /// Returns the user of a token, and those of `audiences` for which the token is valid.
+    /// Returns the user of a token with these claims, and those of `audiences` for which it is valid.
     pub(super) fn service_account(
         &self,
-        token: &str,
+        claims: &Claims,
         audiences: &[String],
     ) -> Result<(User, Vec<String>), Refusal> {
-        let claims = self.signed(token).ok_or(Refusal::Unknown)?;
-        let good: Vec<String> = claims.aud.iter().filter(|one| audiences.contains(one)).cloned().collect();
-        if good.is_empty() {
-            return refused(format!(
-                "token audiences {} is invalid for the target audiences {}",
-                quoted(&claims.aud),
-                quoted(audiences)
-            ));
-        }
+        let good = valid_for(&claims.aud, audiences)?;
         let now = self.clock.now().timestamp();
         if now > claims.exp.saturating_add(LEEWAY_SECONDS) {
             return refused("service account token has expired");
@@ -48,25 +33,9 @@ impl Inner {
         if now.saturating_add(LEEWAY_SECONDS) < claims.iat {
             return refused("service account token is issued in the future");
         }
-        self.check_account(&claims, now)?;
-        self.check_bound(&claims, now)?;
-        Ok((user(&claims), good))
-    }
-
-    /// Returns the claims of a token that this server signed. Each signature is verified once.
-    fn signed(&self, token: &str) -> Option<Arc<Claims>> {
-        let hash: [u8; 32] = Sha256::digest(token).into();
-        if let Some(known) = self.remembered.get(&hash) {
-            return Some(known);
-        }
-        let parsed = jwt::parse(token)?;
-        let claims: Claims = serde_json::from_slice(&parsed.payload).ok()?;
-        if claims.iss != self.issuer || !parsed.is_signed_by(self.keys.verifying()) {
-            return None;
-        }
-        let claims = Arc::new(claims);
-        self.remembered.keep(hash, claims.clone());
-        Some(claims)
+        self.check_account(claims, now)?;
+        self.check_bound(claims, now)?;
+        Ok((user(claims), good))
     }
 
     fn check_account(&self, claims: &Claims, now: i64) -> Result<(), Refusal> {
