@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
+use crate::declared::{AUTHORIZER, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK};
 use crate::types::{Type, simple};
 
 /// The types that the type parameters of one call stand for.
@@ -134,11 +135,11 @@ pub(crate) fn read<'s>(text: &'static str) -> Option<Type<'s>> {
         "format" => simple("kubernetes.NamedFormat"),
         "ip" => simple("net.IP"),
         "cidr" => simple("net.CIDR"),
-        "authorizer" => simple("kubernetes.authorization.Authorizer"),
-        "pathcheck" => simple("kubernetes.authorization.PathCheck"),
-        "groupcheck" => simple("kubernetes.authorization.GroupCheck"),
-        "resourcecheck" => simple("kubernetes.authorization.ResourceCheck"),
-        "decision" => simple("kubernetes.authorization.Decision"),
+        "authorizer" => simple(AUTHORIZER),
+        "pathcheck" => simple(PATH_CHECK),
+        "groupcheck" => simple(GROUP_CHECK),
+        "resourcecheck" => simple(RESOURCE_CHECK),
+        "decision" => simple(DECISION),
         "A" | "B" => Type::Param(if text == "A" { 'A' } else { 'B' }),
         name => Type::Simple(name),
     })

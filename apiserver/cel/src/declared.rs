@@ -15,9 +15,14 @@ pub(crate) const REQUEST: &str = "kubernetes.AdmissionRequest";
 pub(crate) const NAMESPACE: &str = "kubernetes.Namespace";
 /// The type of `authorizer`.
 pub(crate) const AUTHORIZER: &str = "kubernetes.authorization.Authorizer";
-
+/// The type of `authorizer.path("/healthz")`.
+pub(crate) const PATH_CHECK: &str = "kubernetes.authorization.PathCheck";
+/// The type of `authorizer.group("apps")`.
+pub(crate) const GROUP_CHECK: &str = "kubernetes.authorization.GroupCheck";
 /// The type of `authorizer.requestResource`.
 pub(crate) const RESOURCE_CHECK: &str = "kubernetes.authorization.ResourceCheck";
+/// The type of the answer of `check`.
+pub(crate) const DECISION: &str = "kubernetes.authorization.Decision";
 
 /// The fields of `variables`, which are declared one after the other.
 pub(crate) type Fields<'s> = Rc<BTreeMap<Arc<str>, Type<'s>>>;

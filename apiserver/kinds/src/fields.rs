@@ -15,19 +15,26 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> &'v str {
     value[name].as_str().unwrap_or_default()
 }
 
-/// Returns the text of the value at a path such as `spec.nodeName`; empty if there is none.
+/// Returns the value at a path such as `spec.nodeName`; null if there is none.
+pub(crate) fn at<'v>(object: &'v Value, path: &str) -> &'v Value {
+    path.split('.').fold(object, |value, step| &value[step])
+}
+
+/// Returns the text of the value at a path; empty if there is none.
 pub(crate) fn shown_at(object: &Value, path: &str) -> String {
-    match path.split('.').fold(object, |value, step| &value[step]) {
+    match at(object, path) {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other => other.to_string(),
     }
 }
 
-/// Returns the text of the value at a path; `zero` if there is none.
-pub(crate) fn shown_or(object: &Value, path: &str, zero: &str) -> String {
-    let shown = shown_at(object, path);
-    if shown.is_empty() { zero.to_owned() } else { shown }
+/// Returns the text of a selectable field: what is shown, or the one in `zeros` of a field that shows nothing.
+pub(crate) fn or_zero(shown: String, field: &str, zeros: &[(&str, &str)]) -> String {
+    match zeros.iter().find(|(known, _)| *known == field) {
+        Some((_, zero)) if shown.is_empty() => (*zero).to_owned(),
+        _ => shown,
+    }
 }
 
 /// Reports whether the object has an annotation.

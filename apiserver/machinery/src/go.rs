@@ -1,6 +1,15 @@
-//! Text forms of values in messages of Go programs.
+//! Text forms of values in Go programs.
 
 use serde_json::{Number, Value};
+
+/// Parses a boolean as Go's `strconv.ParseBool` does.
+pub fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
+        _ => None,
+    }
+}
 
 /// Formats a float like Go's `%v`: shortest digits, with an exponent from `1e+06` on and below `0.0001`.
 pub fn go_float(value: f64) -> String {

@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use machinery::go::parse_bool;
+
 /// Optional features of Cluster API, for admission and for the controllers. Every feature is on by default,
 /// also those that are alpha upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,20 +80,11 @@ impl FromStr for Gates {
             let (name, value) = pair
                 .split_once('=')
                 .ok_or_else(|| format!("{pair:?} has no value; write {pair}=true or {pair}=false"))?;
-            let value = boolean(value.trim())
+            let value = parse_bool(value.trim())
                 .ok_or_else(|| format!("{value:?} is not a valid value of {name}; write true or false"))?;
             gates.set(name.trim(), value)?;
         }
         Ok(gates)
-    }
-}
-
-/// Parses a boolean as Go's `strconv.ParseBool` does.
-fn boolean(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Some(false),
-        _ => None,
     }
 }
 
@@ -104,7 +97,7 @@ impl Gates {
         let mut gates = Self::default();
         for gate in GATES {
             let Some(value) = read(gate.variable).filter(|value| !value.is_empty()) else { continue };
-            let value = boolean(&value)
+            let value = parse_bool(&value)
                 .ok_or_else(|| format!("{}: {value:?} is not valid; write true or false", gate.variable))?;
             gates.0.push((gate.name, value));
         }

@@ -81,11 +81,8 @@ impl Approval {
     /// Returns the status of the condition, its reason and its message.
     pub(super) fn condition(&self) -> (&'static str, &'static str, String) {
         match self {
-            Self::Missing | Self::Invalid(_) => {
-                let reason =
-                    if matches!(self, Self::Missing) { "MissingAnnotation" } else { "InvalidAnnotation" };
-                ("False", reason, self.demand())
-            }
+            Self::Missing => ("False", "MissingAnnotation", self.demand()),
+            Self::Invalid(_) => ("False", "InvalidAnnotation", self.demand()),
             Self::Bypassed(reason) => ("False", "UnapprovedAnnotation", format!("not approved: {reason:?}")),
             Self::Approved(link) => ("True", "ApprovedAnnotation", format!("approved in {link}")),
         }
@@ -125,12 +122,11 @@ pub(super) fn approval_of(object: &Value) -> Option<Approval> {
 /// Requires that groups of the Kubernetes project have an annotation with a link to their API review.
 pub(super) fn approval(object: &Value) -> Vec<FieldError> {
     let field = format!("metadata.annotations[{KEY}]");
-    match approval_of(object) {
-        Some(missing @ Approval::Missing) => vec![required(field, missing.demand())],
-        Some(Approval::Invalid(link)) => {
-            let detail = Approval::Invalid(String::new()).demand();
-            vec![invalid(field, &link.into(), detail)]
-        }
-        _ => Vec::new(),
+    let Some(approval) = approval_of(object) else { return Vec::new() };
+    let demand = approval.demand();
+    match approval {
+        Approval::Missing => vec![required(field, demand)],
+        Approval::Invalid(link) => vec![invalid(field, &link.into(), demand)],
+        Approval::Bypassed(_) | Approval::Approved(_) => Vec::new(),
     }
 }

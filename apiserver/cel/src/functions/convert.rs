@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use machinery::duration;
+use machinery::{duration, go};
 
 use super::show::show;
 use crate::values::{Failure, Outcome, Val, no_overload, parse_timestamp};
@@ -43,11 +43,7 @@ pub(super) fn convert<'a>(to: &str, value: &Val<'a>) -> Outcome<'a> {
         ("double", Val::Int(n)) => Ok(Val::Double(*n as f64)),
         ("double", Val::Uint(n)) => Ok(Val::Double(*n as f64)),
         ("double", Val::Text(text)) => text.parse().map(Val::Double).or_else(|_| parse_fails()),
-        ("bool", Val::Text(text)) => match &**text {
-            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Val::Bool(true)),
-            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Val::Bool(false)),
-            _ => parse_fails(),
-        },
+        ("bool", Val::Text(text)) => go::parse_bool(text).map(Val::Bool).map_or_else(parse_fails, Ok),
         ("bytes", Val::Text(text)) => Ok(Val::Bytes(Rc::from(text.as_bytes()))),
         ("duration", Val::Text(text)) => {
             duration::parse_nanoseconds(text).map(Val::Duration).map_or_else(parse_fails, Ok)

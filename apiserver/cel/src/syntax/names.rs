@@ -27,13 +27,17 @@ pub(super) const RESERVED: [&str; 17] = [
 pub fn is_identifier(text: &str) -> bool {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let first = text.chars().next().is_some_and(|c| !c.is_ascii_digit());
-    let literal = ["true", "false", "null", "in"].contains(&text);
-    plain && first && !literal && !RESERVED.contains(&text)
+    plain && first && !is_literal(text) && !RESERVED.contains(&text)
+}
+
+/// Returns whether a text stands for itself in an expression, as a value or an operator.
+fn is_literal(text: &str) -> bool {
+    matches!(text, "true" | "false" | "null" | "in")
 }
 
 /// Returns the name by which rules refer to a property.
 fn escape(property: &str) -> String {
-    if ["true", "false", "null", "in", "__"].contains(&property) || RESERVED.contains(&property) {
+    if property == "__" || is_literal(property) || RESERVED.contains(&property) {
         return format!("__{property}__");
     }
     property

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Debug, Formatter};
 
+use crate::declared::{AUTHORIZER, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK};
+
 /// Who asks for a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asker {
@@ -70,11 +72,11 @@ impl Authority<'_> {
     /// Returns the name of the type.
     pub fn type_name(&self) -> &'static str {
         match &self.step {
-            Step::Authorizer => "kubernetes.authorization.Authorizer",
-            Step::Group(_) => "kubernetes.authorization.GroupCheck",
-            Step::Subject(Subject::Path(_)) => "kubernetes.authorization.PathCheck",
-            Step::Subject(Subject::Resource(_)) => "kubernetes.authorization.ResourceCheck",
-            Step::Decision { .. } => "kubernetes.authorization.Decision",
+            Step::Authorizer => AUTHORIZER,
+            Step::Group(_) => GROUP_CHECK,
+            Step::Subject(Subject::Path(_)) => PATH_CHECK,
+            Step::Subject(Subject::Resource(_)) => RESOURCE_CHECK,
+            Step::Decision { .. } => DECISION,
         }
     }
 

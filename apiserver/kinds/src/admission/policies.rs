@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cel::limits::MAX_CEL_VARIABLES;
 use cel::program::{Environment, Expected, Program};
 use machinery::field::{FieldError, FieldErrorKind};
-use machinery::names;
+use machinery::{meta, names};
 use serde_json::Value;
 
 use super::bindings::check_resources_matched;
@@ -24,14 +24,14 @@ const MAX_AUDIT_EXPRESSION: usize = 5 * 1024;
 fn policy(policy: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &policy["spec"];
-    let mut environment = environment(spec, |name| name != "variables" || !list(spec, name).is_empty());
+    let mut environment = environment(spec);
     check_param_kind(&spec["paramKind"], &mut errors);
     if spec["matchConstraints"].is_null() {
         errors.push(required("spec.matchConstraints", ""));
     } else {
         check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, &mut errors);
     }
-    check_conditions(spec, "spec", &self::environment(spec, |name| name != "variables"), &mut errors);
+    check_conditions(spec, "spec", &environment.without("variables"), &mut errors);
     if !check_variables(spec, &mut environment, &mut errors) {
         return errors;
     }
@@ -59,15 +59,14 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Returns the variables of a policy that are wanted; parameters only if it has a kind of them.
-fn environment(spec: &Value, wanted: impl Fn(&str) -> bool) -> Environment {
-    let params = spec["paramKind"].is_object();
-    let names: Vec<&str> = POLICY_VARIABLES
-        .iter()
-        .copied()
-        .filter(|name| (params || *name != "params") && wanted(name))
-        .collect();
-    Environment::new(&names)
+/// Returns the variables of a policy; `params` only if it has a kind of them, and `variables` only if it defines some.
+fn environment(spec: &Value) -> Environment {
+    let names = POLICY_VARIABLES.iter().copied().filter(|name| match *name {
+        "params" => spec["paramKind"].is_object(),
+        "variables" => !list(spec, "variables").is_empty(),
+        _ => true,
+    });
+    Environment::new(&names.collect::<Vec<_>>())
 }
 
 /// Checks the kind of the parameters.
@@ -77,11 +76,7 @@ fn check_param_kind(given: &Value, errors: &mut Vec<FieldError>) {
     }
     let (api_version, kind) = (text(given, "apiVersion"), text(given, "kind"));
     let field = "spec.paramKind.apiVersion";
-    let (group, version) = match api_version.split_once('/') {
-        Some(("", "")) => ("", ""),
-        Some(parts) => parts,
-        None => ("", api_version),
-    };
+    let (group, version) = meta::group_version(api_version);
     if api_version.is_empty() {
         errors.push(required(field, ""));
     } else if version.contains('/') {

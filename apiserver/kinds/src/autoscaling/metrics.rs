@@ -4,6 +4,7 @@ use crate::types::{escaped, go_text};
 use serde_json::{Map, Value, json};
 
 use crate::decode;
+use crate::fields::at;
 
 /// A metric source: its type, its field, and pairs of a field in `autoscaling/v1` and its path in `autoscaling/v2`.
 type Sort = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
@@ -135,8 +136,7 @@ pub(crate) fn older(metrics: Metrics, metric: &Value) -> String {
         if !metric[field].is_object() {
             continue;
         }
-        let at = |path: &str| path.split('.').fold(&metric[field], |value, step| &value[step]).clone();
-        let pairs = places.iter().map(|(name, path)| ((*name).to_owned(), at(path)));
+        let pairs = places.iter().map(|(name, path)| ((*name).to_owned(), at(&metric[field], path).clone()));
         made[field] = Value::Object(pairs.filter(|(_, value)| !value.is_null()).collect());
     }
     go_text(metrics.older, &made)

@@ -5,7 +5,7 @@ use machinery::field::FieldError;
 use machinery::{meta, names};
 use serde_json::Value;
 
-use crate::fields::{invalid, required, text};
+use crate::fields::{at, invalid, required, text};
 use crate::strategy::Strategy;
 
 /// The strategy of `v1.Event` or `events.k8s.io/v1.Event`.
@@ -211,7 +211,7 @@ impl Strategy for Events {
                 let component = text(&object["source"], "component");
                 if component.is_empty() { text(object, "reportingComponent") } else { component }
             }
-            field => field.split('.').fold(object, |value, step| &value[step]).as_str().unwrap_or_default(),
+            field => at(object, field).as_str().unwrap_or_default(),
         };
         found.to_owned()
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::immutable::kept;
 use super::selector::{generated_labels, own_pods, select_own_pods};
 use super::{failure_policy, status};
-use crate::fields::{empty_list_to_null, invalid, required, shown_or};
+use crate::fields::{empty_list_to_null, invalid, required, shown_at};
 use crate::pods::defaults::default_template;
 use crate::pods::gated::drop_gated;
 use crate::pods::spec::validate_spec;
@@ -24,7 +24,9 @@ pub(crate) const JOB: Rules = Rules {
     repeated_on_update: Some(|error| !error.detail.contains("not auto-generated")),
     orphan_warning: Some(ORPHANED_PODS),
     immutable_fields: &["spec.completionMode", "spec.selector", "spec.backoffLimitPerIndex"],
-    field: |job, _| shown_or(job, "status.succeeded", "0"),
+    // The one selectable field has an older name.
+    field: |job, _| shown_at(job, "status.succeeded"),
+    zeros: &[("status.successful", "0")],
     unknown_field: Some(|field| format!("field label {field:?} not supported for Job")),
     normalize: |object| {
         default_template(&mut object["spec"]["template"]);

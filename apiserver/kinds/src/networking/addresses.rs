@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::fields::{forbidden, invalid, required};
 
-const NONE: &str = "None";
-const EXTERNAL: &str = "ExternalName";
+pub(super) const NONE: &str = "None";
+pub(super) const EXTERNAL: &str = "ExternalName";
 const SINGLE: &str = "SingleStack";
 const DUAL: &str = "RequireDualStack";
 /// The only IP family of this cluster.

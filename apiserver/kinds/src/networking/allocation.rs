@@ -3,15 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use machinery::field::FieldError;
 use serde_json::{Value, json};
 
-use super::addresses;
+use super::addresses::{self, EXTERNAL, NONE};
 use crate::fields::{invalid, list, text};
 use crate::strategy::{Claims, Pool, Unallocated};
-
-const EXTERNAL: &str = "ExternalName";
-const NONE: &str = "None";
 
 fn kind(service: &Value) -> &str {
     text(&service["spec"], "type")
@@ -39,6 +35,10 @@ fn port_at(value: &Value) -> Option<u16> {
     value.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port != 0)
 }
 
+fn node_ports(service: &Value) -> impl Iterator<Item = u16> {
+    list(&service["spec"], "ports").iter().filter_map(|port| port_at(&port["nodePort"]))
+}
+
 /// Returns what a Service has taken.
 pub(crate) fn claims(service: &Value) -> Claims {
     let spec = &service["spec"];
@@ -47,10 +47,9 @@ pub(crate) fn claims(service: &Value) -> Claims {
     }
     let addresses = list(spec, "clusterIPs").iter().chain([&spec["clusterIP"]]);
     let addresses = addresses.filter_map(|address| address.as_str()?.parse().ok());
-    let ports = list(spec, "ports").iter().filter_map(|port| port_at(&port["nodePort"]));
     Claims {
         addresses: addresses.collect(),
-        ports: ports.chain(port_at(&spec["healthCheckNodePort"])).collect(),
+        ports: node_ports(service).chain(port_at(&spec["healthCheckNodePort"])).collect(),
     }
 }
 
@@ -112,11 +111,8 @@ fn take_address(
 /// Sets node ports that an update leaves out to those of the old ports with the same names.
 fn keep_ports(service: &mut Value, old: &Value) {
     if has_node_ports(old) && has_node_ports(service) {
-        let used = |service: &Value| -> BTreeSet<u16> {
-            let ports = list(&service["spec"], "ports").iter();
-            ports.filter_map(|port| port_at(&port["nodePort"])).collect()
-        };
-        let both: BTreeSet<u16> = used(old).intersection(&used(service)).copied().collect();
+        let before: BTreeSet<u16> = node_ports(old).collect();
+        let both: BTreeSet<u16> = node_ports(service).filter(|port| before.contains(port)).collect();
         let named = list(&old["spec"], "ports").iter();
         let named = named.filter_map(|port| Some((text(port, "name"), port_at(&port["nodePort"])?)));
         let named: BTreeMap<&str, u16> = named.collect();
@@ -178,8 +174,7 @@ fn take_ports(
 }
 
 fn refused_port(index: usize, port: u16, why: &str) -> Unallocated {
-    let error: FieldError = invalid(format!("spec.ports[{index}].nodePort"), port, why);
-    Unallocated::Invalid(error)
+    Unallocated::Invalid(invalid(format!("spec.ports[{index}].nodePort"), port, why))
 }
 
 fn take_health_port(

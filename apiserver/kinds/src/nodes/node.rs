@@ -6,7 +6,7 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::names;
 use serde_json::{Map, Value, json};
 
-use crate::fields::{forbidden, internal, invalid, list, remove, required, shown_or};
+use crate::fields::{forbidden, internal, invalid, list, remove, required};
 use crate::pods::resources;
 use crate::strategy::rules::{NONE, Rules};
 
@@ -14,7 +14,7 @@ use crate::strategy::rules::{NONE, Rules};
 pub(crate) const NODE: Rules = Rules {
     drop_gated: |node| remove(node, "/spec", "configSource"),
     normalize,
-    field: |node, field| shown_or(node, field, "false"),
+    zeros: &[("spec.unschedulable", "false")],
     prepare: taint,
     validate: |node| {
         let mut errors = taints(&node["spec"]);

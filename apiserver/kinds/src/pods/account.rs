@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use machinery::meta;
-use serde_json::{Map, Value, json};
+use machinery::{go, meta};
+use serde_json::{Value, json};
 
+use super::defaults::CONTAINERS;
 use crate::fields::{annotated, list, text};
 
 /// The account of pods that name none.
@@ -12,7 +13,7 @@ pub const DEFAULT: &str = "default";
 /// The annotation of an account whose pods may use only the Secrets that it names.
 const ENFORCES: &str = "kubernetes.io/enforce-mountable-secrets";
 /// The annotation of a pod that shows a static pod of a kubelet.
-const MIRROR: &str = "kubernetes.io/config.mirror";
+pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The prefix of the volume with the token.
 const VOLUME: &str = "kube-api-access-";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -52,26 +53,24 @@ pub fn check_mirror(pod: &Value) -> Result<(), &'static str> {
 pub fn complete(pod: &mut Value, account: &Value, volume: impl FnOnce() -> String) {
     let asked = [&pod["spec"], account];
     let mounts = asked.iter().find_map(|one| one["automountServiceAccountToken"].as_bool()).unwrap_or(true);
-    let Some(spec) = pod.get_mut("spec").and_then(Value::as_object_mut) else { return };
+    let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     for field in ["serviceAccountName", "serviceAccount"] {
-        spec.insert(field.into(), meta::name(account).into());
+        spec[field] = meta::name(account).into();
     }
     if mounts {
         mount(spec, volume);
     }
     let secrets = list(account, "imagePullSecrets");
-    let has_own = spec.get("imagePullSecrets").and_then(Value::as_array).is_some_and(|own| !own.is_empty());
-    if !has_own && !secrets.is_empty() {
+    if list(spec, "imagePullSecrets").is_empty() && !secrets.is_empty() {
         let names: Vec<Value> = secrets.iter().map(|one| json!({"name": text(one, "name")})).collect();
-        spec.insert("imagePullSecrets".into(), names.into());
+        spec["imagePullSecrets"] = names.into();
     }
 }
 
 /// Mounts the token into each container that has nothing at its path.
-fn mount(spec: &mut Map<String, Value>, volume: impl FnOnce() -> String) {
-    let volumes = spec.get("volumes").and_then(Value::as_array).into_iter().flatten();
-    let present =
-        volumes.map(|one| text(one, "name")).find(|name| name.starts_with(VOLUME)).map(str::to_owned);
+fn mount(spec: &mut Value, volume: impl FnOnce() -> String) {
+    let mut names = list(spec, "volumes").iter().map(|one| text(one, "name"));
+    let present = names.find(|name| name.starts_with(VOLUME)).map(str::to_owned);
     let is_present = present.is_some();
     let name = present.unwrap_or_else(volume);
     let mut needed = false;
@@ -85,11 +84,7 @@ fn mount(spec: &mut Map<String, Value>, volume: impl FnOnce() -> String) {
         }
     }
     if needed && !is_present {
-        let mut owner = Value::Object(std::mem::take(spec));
-        push(&mut owner, "volumes", json!({"name": name, "projected": token()}));
-        if let Value::Object(owner) = owner {
-            *spec = owner;
-        }
+        push(spec, "volumes", json!({"name": name, "projected": token()}));
     }
 }
 
@@ -126,9 +121,8 @@ fn names_secrets(spec: &Value) -> bool {
             || names(&volume["csi"]["nodePublishSecretRef"])
             || list(&volume["projected"], "sources").iter().any(|source| names(&source["secret"]))
     };
-    let containers = ["initContainers", "containers", "ephemeralContainers"];
     !list(spec, "imagePullSecrets").is_empty()
-        || containers.iter().any(|lists| list(spec, lists).iter().any(of_container))
+        || CONTAINERS.iter().any(|lists| list(spec, lists).iter().any(of_container))
         || list(spec, "volumes").iter().any(of_volume)
 }
 
@@ -181,7 +175,7 @@ pub fn check_ephemeral_secrets(pod: &Value, account: &Value) -> Result<(), Strin
 /// Returns whether the pods of an account may use only the Secrets that it names.
 fn enforces(account: &Value) -> bool {
     let value = meta::annotations(account).and_then(|all| all.get(ENFORCES)).and_then(Value::as_str);
-    value.is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True"))
+    value.and_then(go::parse_bool) == Some(true)
 }
 
 /// Returns the names in a list of an account.

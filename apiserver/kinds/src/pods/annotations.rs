@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use machinery::field::FieldError;
 use serde_json::{Map, Value, json};
 
+use super::account::MIRROR;
+use super::defaults::CONTAINERS;
 use super::scheduling;
 use crate::fields::{forbidden, invalid};
 
-const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
@@ -41,7 +42,7 @@ fn annotations(pod: &Value) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn containers(pod: &Value) -> impl Iterator<Item = (String, &Value)> {
-    ["initContainers", "containers", "ephemeralContainers"].into_iter().flat_map(|list| {
+    CONTAINERS.into_iter().flat_map(|list| {
         let found = pod["spec"][list].as_array().map(Vec::as_slice).unwrap_or_default();
         found.iter().enumerate().map(move |(index, one)| (format!("spec.{list}[{index}]"), one))
     })

@@ -26,7 +26,8 @@ pub(crate) fn tolerate(spec: &mut Value) {
     }
 }
 
-const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
+/// The lists of containers of a pod, in the order in which kube-apiserver checks them.
+pub(super) const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 
 pub(crate) fn containers_mut(spec: &mut Value) -> impl Iterator<Item = &mut Value> {
     let lists = spec.as_object_mut().into_iter().flat_map(Map::iter_mut);

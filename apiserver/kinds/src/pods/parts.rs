@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use machinery::field::FieldError;
 use serde_json::Value;
 
+use super::account::is_mirror;
 use super::requests::quality;
 use crate::fields::{forbidden, invalid};
 use crate::subresource::Subresource;
-
-/// The annotation of mirror pods, which a kubelet creates for static pods.
-const STATIC: &str = "kubernetes.io/config.mirror";
 
 fn list<'v>(pod: &'v Value, name: &str) -> &'v [Value] {
     pod["spec"][name].as_array().map(Vec::as_slice).unwrap_or_default()
@@ -95,14 +93,10 @@ pub(crate) fn validate(part: Subresource, pod: &Value, old: &Value) -> Vec<Field
     }
 }
 
-fn is_static(pod: &Value) -> bool {
-    pod["metadata"]["annotations"].get(STATIC).is_some()
-}
-
 /// Requires that existing ephemeral containers are neither removed nor changed.
 fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
     const FIELD: &str = "spec.ephemeralContainers";
-    if is_static(old) {
+    if is_mirror(old) {
         return vec![forbidden("[]", "static pods do not support ephemeral containers")];
     }
     let mut errors = Vec::new();
@@ -130,7 +124,7 @@ fn added(pod: &Value, old: &Value) -> Vec<FieldError> {
 /// Validates a resize: it may change CPU and memory, but not the QoS class, and may not remove a request or limit.
 fn resize(pod: &Value, old: &Value) -> Vec<FieldError> {
     const MUTABLE: &str = "only cpu and memory resources are mutable";
-    if is_static(old) {
+    if is_mirror(old) {
         return vec![forbidden("[]", "static pods cannot be resized")];
     }
     if old["spec"]["os"]["name"] == "windows" {

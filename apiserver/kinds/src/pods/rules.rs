@@ -8,7 +8,7 @@ use super::gated::drop_gated;
 use super::requests::{pod_requests, quality, requests};
 use super::spec::validate_spec;
 use super::{annotations, parts, scheduling, status, update};
-use crate::fields::{forbidden, shown_at, shown_or};
+use crate::fields::{forbidden, shown_at};
 use crate::strategy::rules::{NONE, Rules};
 
 /// `v1.Pod`.
@@ -68,6 +68,7 @@ pub(crate) const POD: Rules = Rules {
         errors
     },
     field,
+    zeros: &[("spec.hostNetwork", "false")],
     prepare_part: parts::prepare,
     validate_part: parts::validate,
     immutable: |pod, old| {
@@ -95,7 +96,6 @@ pub(crate) const POD: Rules = Rules {
 fn field(pod: &Value, field: &str) -> String {
     match field {
         "spec.host" => shown_at(pod, "spec.nodeName"),
-        "spec.hostNetwork" => shown_or(pod, field, "false"),
         "status.podIP" => pod["status"]["podIPs"][0]["ip"].as_str().unwrap_or_default().to_owned(),
         // kube-apiserver knows this field and gives it no value.
         "status.podIPs" => String::new(),

@@ -7,6 +7,7 @@ use machinery::meta;
 use machinery::names::dns1123_label;
 use serde_json::Value;
 
+use super::defaults::CONTAINERS;
 use crate::fields::{annotated, list, text};
 use crate::nodes::labels::{node_label, term_labels};
 use crate::storage::warnings::{VOLUMES, fraction, storage};
@@ -159,12 +160,11 @@ fn names_twice(at: &str, spec: &Value, found: &mut Vec<String>) {
 
 /// Returns the containers of a pod with their paths, in the order in which kube-apiserver checks them.
 fn all_containers<'v>(at: &str, spec: &'v Value) -> Vec<(String, &'v Value)> {
-    let kinds = ["initContainers", "containers", "ephemeralContainers"];
     let of = |kind: &'static str| {
         let items = list(spec, kind).iter().enumerate();
         items.map(move |(index, container)| (format!("{at}spec.{kind}[{index}]"), container))
     };
-    kinds.into_iter().flat_map(of).collect()
+    CONTAINERS.into_iter().flat_map(of).collect()
 }
 
 fn containers(at: &str, object: &Value, is_template: bool, found: &mut Vec<String>) {

@@ -22,8 +22,10 @@ pub(crate) fn default_class(facts: &dyn Facts) -> Option<Value> {
 
 /// Refuses a second default class.
 fn one_default(class: &Value, is_new: bool, facts: &dyn Facts) -> Result<(), String> {
-    let other = default_class(facts).filter(|_| class["globalDefault"] == true);
-    match other.as_ref().map(meta::name) {
+    if class["globalDefault"] != true {
+        return Ok(());
+    }
+    match default_class(facts).as_ref().map(meta::name) {
         Some(name) if is_new || name != meta::name(class) => {
             Err(format!("PriorityClass {name} is already marked as default. Only one default can exist"))
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Generation, Strategy};
 use crate::definition::Definition;
-use crate::fields::shown_or;
+use crate::fields::{or_zero, shown_at};
 
 /// The strategy of custom resources.
 pub(crate) struct Custom {
@@ -75,6 +75,6 @@ impl Strategy for BuiltIn {
     }
 
     fn field(&self, object: &Value, field: &str) -> String {
-        shown_or(object, field, if field == "spec.unschedulable" { "false" } else { "" })
+        or_zero(shown_at(object, field), field, &[("spec.unschedulable", "false")])
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Claims, Facts, Generation, Pool, Strategy, Unallocated, masked, unknown_field};
 use crate::definition::Structure;
-use crate::fields::invalid;
+use crate::fields::{at, invalid, or_zero};
 use crate::kind::Kind;
 use crate::subresource::Subresource;
 use crate::user::User;
@@ -65,9 +65,8 @@ impl Known {
 }
 
 fn immutable(object: &Value, old: &Value, field: &str) -> Option<FieldError> {
-    let at = |object: &Value| field.split('.').fold(object, |value, step| &value[step]).clone();
-    let (now, before) = (at(object), at(old));
-    (now != before).then(|| invalid(field, now, "field is immutable"))
+    let (now, before) = (at(object, field), at(old, field));
+    (now != before).then(|| invalid(field, now.clone(), "field is immutable"))
 }
 
 impl Strategy for Known {
@@ -115,6 +114,10 @@ impl Strategy for Known {
             (self.kind.rules.prepare_status)(object, old);
         }
         (self.kind.rules.prepare_part)(part, object, old, now);
+    }
+
+    fn allocates(&self) -> bool {
+        self.kind.rules.allocation.is_some()
     }
 
     fn claims(&self, object: &Value) -> Option<Claims> {
@@ -191,7 +194,8 @@ impl Strategy for Known {
     }
 
     fn field(&self, object: &Value, field: &str) -> String {
-        (self.kind.rules.field)(object, field)
+        let rules = &self.kind.rules;
+        or_zero((rules.field)(object, field), field, rules.zeros)
     }
 
     fn unknown_field(&self, field: &str) -> String {

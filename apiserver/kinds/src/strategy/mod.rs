@@ -124,6 +124,11 @@ pub trait Strategy: Send + Sync {
         None
     }
 
+    /// Returns whether objects of the kind take anything from the pools.
+    fn allocates(&self) -> bool {
+        false
+    }
+
     /// Returns what an object has taken from the pools; `None` for kinds that take nothing.
     fn claims(&self, _object: &Value) -> Option<Claims> {
         None

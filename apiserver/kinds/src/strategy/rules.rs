@@ -52,8 +52,10 @@ pub(crate) struct Rules {
     pub(crate) grace_period: Option<fn(&Value, Option<i64>) -> i64>,
     /// Validates a name, and returns the error messages.
     pub(crate) check_name: fn(&str) -> Vec<String>,
-    /// Returns the value of a selectable field as text.
+    /// Returns the value of a selectable field as text, for kinds with fields of other names than their paths.
     pub(crate) field: fn(&Value, &str) -> String,
+    /// The texts of selectable fields that an object does not have: the zero values of their types in Go, unless these are empty.
+    pub(crate) zeros: &'static [(&'static str, &'static str)],
     /// Returns the error message for a field that field selectors do not support.
     pub(crate) unknown_field: Option<fn(&str) -> String>,
     /// Converts an object to another version, for kinds whose versions differ by more than `apiVersion`.
@@ -96,6 +98,7 @@ pub(crate) const NONE: Rules = Rules {
     grace_period: None,
     check_name: machinery::names::dns1123_subdomain,
     field: shown_at,
+    zeros: &[],
     unknown_field: None,
     in_version: None,
     reset: |_| None,

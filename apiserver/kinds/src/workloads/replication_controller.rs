@@ -5,7 +5,7 @@ use serde_json::Map;
 
 use super::counters;
 use super::template::{labels_of_template, of_template};
-use crate::fields::{invalid, required, shown_or};
+use crate::fields::{invalid, required};
 use crate::pods::defaults::default_template;
 use crate::pods::gated::drop_gated;
 use crate::strategy::rules::{NONE, Rules};
@@ -46,7 +46,7 @@ pub(crate) const REPLICATION_CONTROLLER: Rules = Rules {
         errors.extend(of_template(spec, "ReplicationController"));
         errors
     },
-    field: |controller, field| shown_or(controller, field, "0"),
+    zeros: &[("status.replicas", "0")],
     status: Some(counters::of_replica_set),
     ..NONE
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use regex_syntax::hir::{ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange};
 
-use super::syntax::{Kind, Node, folded};
+use super::syntax::{Kind, Node, folded, words};
 
 /// Maximum number of different sets of characters in a pattern with an alphabet.
 const MAX_SETS: usize = 4_000;
@@ -24,7 +24,7 @@ impl Alphabet {
     pub(super) fn of(root: &Node) -> Option<Self> {
         let mut sets = Sets(BTreeSet::new());
         sets.add(&ClassUnicode::new([ClassUnicodeRange::new('\n', '\n')]));
-        sets.add(&ClassUnicode::new(WORD.map(|(low, high)| ClassUnicodeRange::new(low, high))));
+        sets.add(&words());
         sets.collect(root)?;
         let mut starts: Vec<u32> = sets.0.iter().flatten().flat_map(|(low, end)| [*low, *end]).collect();
         starts.push(0);
@@ -81,9 +81,6 @@ impl Alphabet {
         ClassBytes::new(found.map(|symbol| ClassBytesRange::new(symbol, symbol)))
     }
 }
-
-/// The characters of words.
-const WORD: [(char, char); 4] = [('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')];
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'

@@ -11,21 +11,20 @@ use regex_automata::util::captures::Captures;
 use super::alphabet::Alphabet;
 use super::syntax::Tree;
 
-/// A compiled pattern.
-#[derive(Debug, Clone)]
+/// A compiled pattern. It is shared and not cloned, because a clone would begin without the caches of earlier searches.
+#[derive(Debug)]
 pub struct Pattern {
     regex: Regex,
     /// The alphabet of a program that reads symbols.
-    alphabet: Option<Arc<Alphabet>>,
-    names: Arc<[Option<Arc<str>>]>,
+    alphabet: Option<Alphabet>,
+    names: Vec<Option<Arc<str>>>,
     /// Whether the pattern has `\B`, which is also true between the bytes of a character.
     finds_inside: bool,
 }
 
 impl Pattern {
     pub(super) fn new(regex: Regex, alphabet: Option<Alphabet>, tree: Tree) -> Self {
-        let finds_inside = tree.finds_inside;
-        Self { regex, alphabet: alphabet.map(Arc::new), names: tree.names.into(), finds_inside }
+        Self { regex, alphabet, names: tree.names, finds_inside: tree.finds_inside }
     }
 
     /// Returns whether the pattern matches somewhere in the text.
@@ -110,10 +109,10 @@ impl Iterator for Search<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let input = Input::new(&*self.read).range(self.start.min(self.read.len())..);
             if self.start > self.read.len() {
                 return None;
             }
+            let input = Input::new(&*self.read).range(self.start..);
             self.pattern.regex.search_captures(&input, &mut self.groups);
             let found = self.groups.get_match()?;
             // An empty match directly after another match does not count.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Check, Pod, Violation, containers, plural, quoted, setters};
+use super::{Check, Pod, Violation, containers, context, plural, quoted, setters, violation};
 use crate::fields::{list, text};
 
 /// The checks, each with the version from which on the level `restricted` has another one in its place.
@@ -23,26 +23,14 @@ pub(super) const CHECKS: [(u32, Check); 12] = [
     (u32::MAX, host_process),
 ];
 
-fn context(container: &Value) -> &Value {
-    &container["securityContext"]
-}
-
-fn violation(reason: &'static str, detail: String) -> Option<Violation> {
-    Some(Violation { reason, detail })
-}
-
 const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 
 fn app_armor(pod: &Pod<'_>) -> Option<Violation> {
-    let bad_type = |context: &Value| {
-        let profile = &context["appArmorProfile"];
-        let kind = text(profile, "type").to_owned();
-        (profile.is_object() && !matches!(kind.as_str(), "RuntimeDefault" | "Localhost")).then_some(kind)
-    };
-    let own = bad_type(&pod.spec["securityContext"]);
-    let bad = pod.bad(|container| bad_type(context(container)).is_some());
-    let mut values: BTreeSet<String> = pod.containers().filter_map(|one| bad_type(context(one))).collect();
-    values.extend(own.clone());
+    const FIELD: &str = "appArmorProfile";
+    let own = bad_profile(pod.spec, FIELD);
+    let bad = pod.bad(|container| bad_profile(container, FIELD).is_some());
+    let types = pod.containers().filter_map(|container| bad_profile(container, FIELD));
+    let types: BTreeSet<&str> = types.chain(own).collect();
     let allowed =
         |value: &str| value.is_empty() || value == "runtime/default" || value.starts_with("localhost/");
     let annotations = pod.annotations.as_object().into_iter().flatten();
@@ -55,7 +43,7 @@ fn app_armor(pod: &Pod<'_>) -> Option<Violation> {
     let noted =
         (!annotations.is_empty()).then(|| plural(annotations.len(), "annotation", "annotations").to_owned());
     let who: Vec<String> = who.chain(noted).collect();
-    let values: Vec<String> = values.into_iter().chain(annotations).collect();
+    let values: Vec<&str> = types.into_iter().chain(annotations.iter().map(String::as_str)).collect();
     if who.is_empty() {
         return None;
     }
@@ -97,7 +85,6 @@ pub(super) fn added(pod: &Pod<'_>, allowed: &[&str]) -> Option<String> {
         return None;
     }
     let all: BTreeSet<&str> = pod.containers().flat_map(|container| bad(container, allowed)).collect();
-    let all: Vec<&str> = all.into_iter().collect();
     Some(format!(
         "{} must not include {} in securityContext.capabilities.add",
         containers(&names),
@@ -144,13 +131,16 @@ fn hosts_of_probes(pod: &Pod<'_>) -> Option<Violation> {
         let actions = probes.into_iter().chain(hooks).flat_map(|one| [&one["httpGet"], &one["tcpSocket"]]);
         actions.map(|action| text(action, "host")).filter(|host| !host.is_empty())
     }
-    let names: BTreeSet<&str> = pod.bad(|container| hosts(container).next().is_some()).into_iter().collect();
-    if pod.version < 34 || names.is_empty() {
+    if pod.version < 34 {
         return None;
     }
-    let names: Vec<&str> = names.into_iter().collect();
+    let mut names = pod.bad(|container| hosts(container).next().is_some());
+    if names.is_empty() {
+        return None;
+    }
+    names.sort_unstable();
+    names.dedup();
     let all: BTreeSet<&str> = pod.containers().flat_map(hosts).collect();
-    let all: Vec<&str> = all.into_iter().collect();
     let uses = plural(names.len(), "uses", "use");
     let words = plural(all.len(), "probe or lifecycle host", "probe or lifecycle hosts");
     violation("probe or lifecycle host", format!("{} {uses} {words} {}", containers(&names), quoted(&all)))
@@ -178,12 +168,14 @@ pub(super) fn masked_proc(pod: &Pod<'_>) -> Option<Violation> {
         return None;
     }
     let all: BTreeSet<&str> = pod.containers().filter_map(mount).collect();
-    let all: Vec<&str> = all.into_iter().collect();
     let detail = format!("{} must not set securityContext.procMount to {}", containers(&names), quoted(&all));
     violation("procMount", detail)
 }
 
 fn se_linux(pod: &Pod<'_>) -> Option<Violation> {
+    fn options(holder: &Value) -> &Value {
+        &context(holder)["seLinuxOptions"]
+    }
     let known = ["", "container_t", "container_init_t", "container_kvm_t"];
     let known_type = |kind: &str| known.contains(&kind) || kind == "container_engine_t" && pod.version >= 31;
     let is_bad = |options: &Value| {
@@ -191,15 +183,12 @@ fn se_linux(pod: &Pod<'_>) -> Option<Violation> {
             || !text(options, "user").is_empty()
             || !text(options, "role").is_empty()
     };
-    let options = |context: &'_ Value| context["seLinuxOptions"].clone();
-    let own = options(&pod.spec["securityContext"]);
-    let names = pod.bad(|container| is_bad(&options(context(container))));
-    let who = setters(is_bad(&own), &names)?;
-    let all: Vec<Value> =
-        pod.containers().map(|container| options(context(container))).chain([own]).collect();
+    let own = options(pod.spec);
+    let names = pod.bad(|container| is_bad(options(container)));
+    let who = setters(is_bad(own), &names)?;
+    let all: Vec<&Value> = pod.containers().map(options).chain([own]).collect();
     let types: BTreeSet<&str> =
         all.iter().map(|options| text(options, "type")).filter(|kind| !known_type(kind)).collect();
-    let types: Vec<&str> = types.into_iter().collect();
     let mut bad = Vec::new();
     if !types.is_empty() {
         bad.push(format!("{} {}", plural(types.len(), "type", "types"), quoted(&types)));
@@ -215,23 +204,25 @@ fn se_linux(pod: &Pod<'_>) -> Option<Violation> {
     )
 }
 
-/// Returns the type of a profile that is not allowed.
-pub(super) fn bad_profile(context: &Value) -> Option<&str> {
-    let profile = &context["seccompProfile"];
+/// Returns the type of the profile in a field of the security context of a container or a pod, if it is not allowed.
+pub(super) fn bad_profile<'v>(holder: &'v Value, field: &str) -> Option<&'v str> {
+    let profile = &context(holder)[field];
     let kind = text(profile, "type");
     (profile.is_object() && !matches!(kind, "RuntimeDefault" | "Localhost")).then_some(kind)
 }
+
+/// The field of security contexts with the profile of seccomp.
+pub(super) const SECCOMP: &str = "seccompProfile";
 
 pub(super) fn seccomp(pod: &Pod<'_>) -> Option<Violation> {
     if pod.version < 19 {
         return annotated_seccomp(pod);
     }
-    let own = bad_profile(&pod.spec["securityContext"]);
-    let names = pod.bad(|container| bad_profile(context(container)).is_some());
+    let own = bad_profile(pod.spec, SECCOMP);
+    let names = pod.bad(|container| bad_profile(container, SECCOMP).is_some());
     let who = setters(own.is_some(), &names)?;
-    let all: BTreeSet<&str> =
-        pod.containers().filter_map(|container| bad_profile(context(container))).chain(own).collect();
-    let all: Vec<&str> = all.into_iter().collect();
+    let all = pod.containers().filter_map(|container| bad_profile(container, SECCOMP));
+    let all: BTreeSet<&str> = all.chain(own).collect();
     violation(
         "seccompProfile",
         format!("{who} must not set securityContext.seccompProfile.type to {}", quoted(&all)),
@@ -287,6 +278,6 @@ fn sysctls(pod: &Pod<'_>) -> Option<Violation> {
 fn host_process(pod: &Pod<'_>) -> Option<Violation> {
     let is_bad = |context: &Value| context["windowsOptions"]["hostProcess"] == true;
     let names = pod.bad(|container| is_bad(context(container)));
-    let who = setters(is_bad(&pod.spec["securityContext"]), &names)?;
+    let who = setters(is_bad(context(pod.spec)), &names)?;
     violation("hostProcess", format!("{who} must not set securityContext.windowsOptions.hostProcess=true"))
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 pub use policy::{Level, LevelVersion, Policy, Version};
 
-use crate::fields::list;
+use super::defaults::CONTAINERS;
+use crate::fields::{list, text};
 
 /// The version in which checks have changed last.
 const NEWEST: u32 = 35;
@@ -30,15 +31,14 @@ struct Pod<'a> {
 
 impl<'a> Pod<'a> {
     fn containers(&self) -> impl Iterator<Item = &'a Value> {
-        let lists = ["initContainers", "containers", "ephemeralContainers"];
         let spec = self.spec;
-        lists.into_iter().flat_map(move |field| list(spec, field))
+        CONTAINERS.into_iter().flat_map(move |field| list(spec, field))
     }
 
     /// Returns the names of the containers for which `is_bad` holds.
     fn bad(&self, is_bad: impl Fn(&'a Value) -> bool) -> Vec<&'a str> {
         let bad = self.containers().filter(|container| is_bad(container));
-        bad.map(|container| crate::fields::text(container, "name")).collect()
+        bad.map(|container| text(container, "name")).collect()
     }
 
     fn is_windows(&self) -> bool {
@@ -78,13 +78,22 @@ pub fn details(violations: &[Violation]) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
+/// Returns the security context of a container or of the spec of a pod.
+fn context(holder: &Value) -> &Value {
+    &holder["securityContext"]
+}
+
+fn violation(reason: &'static str, detail: String) -> Option<Violation> {
+    Some(Violation { reason, detail })
+}
+
 fn plural<'w>(count: usize, one: &'w str, many: &'w str) -> &'w str {
     if count == 1 { one } else { many }
 }
 
-fn quoted<T: AsRef<str>>(items: &[T]) -> String {
-    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
-    format!("\"{}\"", items.join("\", \""))
+fn quoted<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+    let items: Vec<String> = items.into_iter().map(|item| format!("\"{}\"", item.as_ref())).collect();
+    items.join(", ")
 }
 
 /// Returns `container "a"` or `containers "a", "b"`.

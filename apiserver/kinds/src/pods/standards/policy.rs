@@ -3,7 +3,6 @@
 use std::fmt;
 
 use machinery::field::FieldError;
-use serde_json::{Map, Value};
 
 use crate::fields::invalid;
 
@@ -72,44 +71,54 @@ pub struct Policy {
     pub warn: LevelVersion,
 }
 
+/// The keys of the two labels of one part of a policy.
+#[derive(Clone, Copy)]
+struct Keys {
+    level: &'static str,
+    version: &'static str,
+}
+
+const ENFORCE: Keys = Keys {
+    level: "pod-security.kubernetes.io/enforce",
+    version: "pod-security.kubernetes.io/enforce-version",
+};
+const AUDIT: Keys =
+    Keys { level: "pod-security.kubernetes.io/audit", version: "pod-security.kubernetes.io/audit-version" };
+const WARN: Keys =
+    Keys { level: "pod-security.kubernetes.io/warn", version: "pod-security.kubernetes.io/warn-version" };
+
 impl Policy {
-    /// Reads the policy of a namespace with these labels, and says which of them are malformed. A malformed level is the strictest one
-    /// where pods are refused, and the mildest one elsewhere.
-    pub fn of(labels: Option<&Map<String, Value>>) -> (Self, Vec<FieldError>) {
+    /// Reads the policy of a namespace, whose labels `label` finds by their keys, and says which of them are malformed. A malformed level
+    /// is the strictest one where pods are refused, and the mildest one elsewhere.
+    pub fn of<'l>(label: impl Fn(&str) -> Option<&'l str>) -> (Self, Vec<FieldError>) {
         let mut errors = Vec::new();
-        let text = |name: &str| {
-            let label = format!("pod-security.kubernetes.io/{name}");
-            let value = labels?.get(&label)?.as_str()?.to_owned();
-            Some((label, value))
+        let mut wrong = |key: &str, value: &str, why: &str| {
+            errors.push(invalid(format!("metadata.labels[{key}]"), value, why));
         };
-        let mut part = |name: &str, fallback: Level| {
+        let mut part = |keys: Keys, fallback: Level| {
             let mut found = PRIVILEGED;
-            let level = text(name);
-            if let Some((label, value)) = &level {
-                found.level = self::level(value).unwrap_or_else(|| {
-                    let why = "must be one of privileged, baseline, restricted";
-                    errors.push(invalid(format!("metadata.labels[{label}]"), value.as_str(), why));
+            if let Some(value) = label(keys.level) {
+                found.level = level(value).unwrap_or_else(|| {
+                    wrong(keys.level, value, "must be one of privileged, baseline, restricted");
                     fallback
                 });
             }
-            let version = text(&format!("{name}-version"));
-            if let Some((label, value)) = &version {
-                found.version = self::version(value).unwrap_or_else(|| {
-                    let why = "must be \"latest\" or \"v1.x\"";
-                    errors.push(invalid(format!("metadata.labels[{label}]"), value.as_str(), why));
+            if let Some(value) = label(keys.version) {
+                found.version = version(value).unwrap_or_else(|| {
+                    wrong(keys.version, value, "must be \"latest\" or \"v1.x\"");
                     Version::Latest
                 });
             }
-            let is_right = level.as_ref().is_some_and(|(_, value)| self::level(value).is_some());
-            (found, level.is_some(), version.is_some(), is_right)
+            found
         };
-        let (enforce, _, _, is_right) = part("enforce", Level::Restricted);
-        let (audit, ..) = part("audit", Level::Privileged);
-        let (mut warn, has_level, has_version, _) = part("warn", Level::Privileged);
-        // Who is refused is also warned, for example of a template whose pods would be refused.
-        if !has_level && is_right && enforce.level > warn.level {
+        let enforce = part(ENFORCE, Level::Restricted);
+        let audit = part(AUDIT, Level::Privileged);
+        let mut warn = part(WARN, Level::Privileged);
+        // Who is refused is also warned, for example of a template whose pods would be refused, but not because a level is malformed.
+        let is_right = || label(ENFORCE.level).and_then(level).is_some();
+        if enforce.level > Level::Privileged && label(WARN.level).is_none() && is_right() {
             warn.level = enforce.level;
-            if !has_version {
+            if label(WARN.version).is_none() {
                 warn.version = enforce.version;
             }
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::baseline::{added, bad_profile, masked_proc, seccomp};
-use super::{Check, Pod, Violation, containers, plural, quoted, setters};
+use super::baseline::{SECCOMP, added, bad_profile, masked_proc, seccomp};
+use super::{Check, Pod, Violation, containers, context, plural, quoted, setters, violation};
 use crate::fields::{list, text};
 
 /// The checks, each with the version from which on it counts.
@@ -19,22 +19,17 @@ pub(super) const CHECKS: [(u32, Check); 7] = [
     (19, profile),
 ];
 
-fn context(container: &Value) -> &Value {
-    &container["securityContext"]
-}
-
-fn violation(reason: &'static str, detail: String) -> Option<Violation> {
-    Some(Violation { reason, detail })
-}
-
 /// Returns whether a check of what only Linux has does not concern the pod.
 fn is_exempt(pod: &Pod<'_>) -> bool {
     pod.version >= 25 && pod.is_windows()
 }
 
 fn escalation(pod: &Pod<'_>) -> Option<Violation> {
+    if is_exempt(pod) {
+        return None;
+    }
     let names = pod.bad(|container| context(container)["allowPrivilegeEscalation"] != false);
-    if is_exempt(pod) || names.is_empty() {
+    if names.is_empty() {
         return None;
     }
     let detail = format!("{} must set securityContext.allowPrivilegeEscalation=false", containers(&names));
@@ -42,6 +37,9 @@ fn escalation(pod: &Pod<'_>) -> Option<Violation> {
 }
 
 fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
+    if is_exempt(pod) {
+        return None;
+    }
     let names = pod.bad(|container| {
         list(&context(container)["capabilities"], "drop").iter().all(|dropped| *dropped != "ALL")
     });
@@ -50,7 +48,7 @@ fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
         details.push(format!("{} must set securityContext.capabilities.drop=[\"ALL\"]", containers(&names)));
     }
     details.extend(added(pod, &["NET_BIND_SERVICE"]));
-    if is_exempt(pod) || details.is_empty() {
+    if details.is_empty() {
         return None;
     }
     violation("unrestricted capabilities", details.join("; "))
@@ -86,7 +84,6 @@ fn volumes(pod: &Pod<'_>) -> Option<Violation> {
     }
     let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
     let kinds: BTreeSet<&str> = found.iter().map(|(_, kind)| *kind).collect();
-    let kinds: Vec<&str> = kinds.into_iter().collect();
     let words = plural(kinds.len(), "restricted volume type", "restricted volume types");
     let (volumes, uses) = (plural(names.len(), "volume", "volumes"), plural(names.len(), "uses", "use"));
     let detail = format!("{volumes} {} {uses} {words} {}", quoted(&names), quoted(&kinds));
@@ -98,7 +95,7 @@ fn non_root(pod: &Pod<'_>) -> Option<Violation> {
     if pod.version >= 35 && pod.has_own_users() {
         return None;
     }
-    let own = &pod.spec["securityContext"]["runAsNonRoot"];
+    let own = &context(pod.spec)["runAsNonRoot"];
     let names = pod.bad(|container| context(container)["runAsNonRoot"] == false);
     if let Some(who) = setters(*own == false, &names) {
         return violation(REASON, format!("{who} must not set securityContext.runAsNonRoot=false"));
@@ -115,7 +112,7 @@ fn user(pod: &Pod<'_>) -> Option<Violation> {
         return None;
     }
     let names = pod.bad(|container| context(container)["runAsUser"] == 0);
-    let who = setters(pod.spec["securityContext"]["runAsUser"] == 0, &names)?;
+    let who = setters(context(pod.spec)["runAsUser"] == 0, &names)?;
     violation("runAsUser=0", format!("{who} must not set runAsUser=0"))
 }
 
@@ -123,12 +120,11 @@ fn profile(pod: &Pod<'_>) -> Option<Violation> {
     if is_exempt(pod) {
         return None;
     }
-    let own = &pod.spec["securityContext"];
     if let Some(found) = seccomp(pod) {
         return Some(found);
     }
-    let is_set = own["seccompProfile"].is_object() && bad_profile(own).is_none();
-    let names = pod.bad(|container| !context(container)["seccompProfile"].is_object());
+    let is_set = context(pod.spec)[SECCOMP].is_object() && bad_profile(pod.spec, SECCOMP).is_none();
+    let names = pod.bad(|container| !context(container)[SECCOMP].is_object());
     if is_set || names.is_empty() {
         return None;
     }

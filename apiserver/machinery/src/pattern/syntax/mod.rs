@@ -10,7 +10,7 @@ mod unicode;
 use std::fmt::{self, Display, Formatter};
 
 pub use self::parse::parse;
-pub(crate) use self::sets::folded;
+pub(crate) use self::sets::{folded, words};
 pub use self::tree::Tree;
 pub(crate) use self::tree::{Assertion, Kind, Node};
 

@@ -191,7 +191,6 @@ impl<'p> Parser<'p> {
     /// Parses `{2}`, `{2,}` or `{2,5}`. Otherwise, the brace is a character as any other.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, Error> {
         let Some((least, most, rest)) = counts(self.rest) else { return Ok(None) };
-        let most = most.map(|most| most.unwrap_or(least));
         if least > MAX_REPEAT || most.is_some_and(|most| most > MAX_REPEAT || most < least) {
             let part = &self.rest[..self.rest.len() - rest.len()];
             return Err(Error::new(Reason::RepeatCount, part));
@@ -229,19 +228,17 @@ impl<'p> Parser<'p> {
     }
 }
 
-/// The least count, the greatest one if there is one (`None` inside for the same), and the text behind the brace.
-type Counts<'p> = (u32, Option<Option<u32>>, &'p str);
+/// The least count, the greatest one if there is one, and the text behind the brace.
+type Counts<'p> = (u32, Option<u32>, &'p str);
 
 fn counts(text: &str) -> Option<Counts<'_>> {
     let (least, rest) = number(text.strip_prefix('{')?)?;
-    let Some(rest) = rest.strip_prefix(',') else {
-        return Some((least, Some(None), rest.strip_prefix('}')?));
+    let (most, rest) = match rest.strip_prefix(',') {
+        None => (Some(least), rest),
+        Some(rest) if rest.starts_with('}') => (None, rest),
+        Some(rest) => number(rest).map(|(most, rest)| (Some(most), rest))?,
     };
-    if let Some(rest) = rest.strip_prefix('}') {
-        return Some((least, None, rest));
-    }
-    let (most, rest) = number(rest)?;
-    Some((least, Some(Some(most)), rest.strip_prefix('}')?))
+    Some((least, most, rest.strip_prefix('}')?))
 }
 
 /// Parses a number without leading zeros.

@@ -74,7 +74,7 @@ pub(super) fn perl(letter: char) -> Option<(ClassUnicode, bool)> {
     let set = match letter.to_ascii_lowercase() {
         'd' => ascii(&[('0', '9')]),
         's' => ascii(&[('\t', '\n'), ('\x0c', '\r'), (' ', ' ')]),
-        'w' => ascii(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')]),
+        'w' => words(),
         _ => return None,
     };
     Some((set, letter.is_ascii_uppercase()))
@@ -95,10 +95,15 @@ pub(super) fn posix(name: &str) -> Option<ClassUnicode> {
         "punct" => &[('!', '/'), (':', '@'), ('[', '`'), ('{', '~')],
         "space" => &[('\t', '\r'), (' ', ' ')],
         "upper" => &[('A', 'Z')],
-        "word" => &[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')],
+        "word" => return Some(words()),
         "xdigit" => &[('0', '9'), ('A', 'F'), ('a', 'f')],
         _ => return None,
     }))
+}
+
+/// Returns the characters of words.
+pub(crate) fn words() -> ClassUnicode {
+    ascii(&[('0', '9'), ('A', 'Z'), ('_', '_'), ('a', 'z')])
 }
 
 fn ascii(ranges: &[(char, char)]) -> ClassUnicode {

@@ -16,7 +16,7 @@ const CATEGORIES: [&str; 38] = [
 ];
 
 /// Other names of categories, as [`canonical`] writes them.
-const ALIASES: [(&str, &str); 41] = [
+const ALIASES: [(&str, &str); 42] = [
     ("Casedletter", "Lc"),
     ("Closepunctuation", "Pe"),
     ("Cntrl", "Cc"),
@@ -58,10 +58,8 @@ const ALIASES: [(&str, &str); 41] = [
     ("Symbol", "S"),
     ("Titlecaseletter", "Lt"),
     ("Unassigned", "Cn"),
+    ("Uppercaseletter", "Lu"),
 ];
-
-/// One more of [`ALIASES`].
-const UPPERCASE_LETTER: &str = "Uppercaseletter";
 
 /// Scripts. Go refuses those whose names have several words, because it looks their names up without the underscores.
 const SCRIPTS: &str = "Adlam Ahom Arabic Armenian Avestan Balinese Bamum Batak Bengali Bhaiksuki Bopomofo Brahmi \
@@ -91,10 +89,8 @@ pub(super) fn assigned() -> &'static ClassUnicode {
 /// count. Go forgets the one character (U+0345) of which that is true for letters with cases.
 pub(super) fn class(name: &str) -> Option<(Arc<ClassUnicode>, bool)> {
     let name = canonical(name);
-    let name = match name.as_str() {
-        UPPERCASE_LETTER => "Lu",
-        name => ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, category)| *category),
-    };
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name.as_str(), |(_, category)| *category);
     let category = CATEGORIES.iter().find(|category| **category == name);
     let other =
         || ["Any", "Ascii", "Assigned"].into_iter().chain(SCRIPTS.split(' ')).find(|other| *other == name);
