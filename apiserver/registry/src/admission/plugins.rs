@@ -14,7 +14,6 @@ use serde_json::Value;
 use super::pod_security::PodSecurity;
 use super::review::Operation;
 use crate::aside::Aside;
-use crate::storage::entries::Storage;
 use crate::target::Target;
 use crate::versions::reader::Reader;
 
@@ -53,7 +52,7 @@ impl Plugins {
         let refused = match (operation, old) {
             (Operation::Create, _) => {
                 if self.accounts && is_pod(target) {
-                    self.complete(reader.storage(), target, object).await?;
+                    self.complete(reader, target, object).await?;
                 }
                 strategy.admit_create(object, &reader)
             }
@@ -107,7 +106,7 @@ impl Plugins {
                 format!("no service account specified for pod {}/{}", target.namespace, meta::name(object));
             return Err(refused(&why));
         }
-        let account = self.account(reader.storage(), target, object, name).await?;
+        let account = self.account(reader, target, object, name).await?;
         if is_ephemeral {
             // kube-apiserver answers with the bare reason, which makes it an internal error.
             let checked = account::check_ephemeral_secrets(object, &account);
@@ -116,7 +115,7 @@ impl Plugins {
         account::check_secrets(object, &account).map_err(|why| refused(&why))
     }
 
-    async fn complete(&self, storage: &Storage, target: &Target<'_>, pod: &mut Value) -> Result<(), Status> {
+    async fn complete(&self, reader: Reader<'_>, target: &Target<'_>, pod: &mut Value) -> Result<(), Status> {
         if account::is_mirror(pod) {
             return account::check_mirror(pod).map_err(|why| forbidden(target, pod, why));
         }
@@ -124,7 +123,7 @@ impl Plugins {
             "" => account::DEFAULT.to_owned(),
             name => name.to_owned(),
         };
-        let found = self.account(storage, target, pod, &name).await?;
+        let found = self.account(reader, target, pod, &name).await?;
         account::complete(pod, &found, || machinery::names::generate("kube-api-access-", &self.random));
         Ok(())
     }
@@ -132,14 +131,12 @@ impl Plugins {
     /// Returns an account. Waits for the account `default`, which a namespace has soon after its creation.
     async fn account(
         &self,
-        storage: &Storage,
+        reader: Reader<'_>,
         target: &Target<'_>,
         pod: &Value,
         name: &str,
     ) -> Result<Value, Status> {
-        let prefix = format!("/registry/core/serviceaccounts/{}/", target.namespace);
-        let key = format!("{prefix}{name}");
-        let find = || machinery::decode::own::<Value>(&storage.get(&key)?.value).ok();
+        let find = || reader.stored_object("", "serviceaccounts", target.namespace, name);
         let missing = || {
             let why = format!(
                 "error looking up service account {}/{name}: serviceaccount \"{name}\" not found",
@@ -153,6 +150,8 @@ impl Plugins {
         if name != account::DEFAULT {
             return Err(missing());
         }
+        let prefix = format!("/registry/core/serviceaccounts/{}/", target.namespace);
+        let storage = reader.storage();
         let mut changes = storage.watch(&prefix, storage.revision()).map_err(|_| missing())?;
         let waiting = async {
             loop {

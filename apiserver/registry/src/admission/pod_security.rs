@@ -7,9 +7,10 @@ use std::time::Duration;
 use kinds::Subresource;
 use kinds::standards::{self, Level, LevelVersion, Policy};
 use machinery::clock::Clock;
+use machinery::field::FieldError;
 use machinery::meta;
 use machinery::status::Status;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use store::Stored;
 
 use super::plugins::forbidden;
@@ -19,8 +20,6 @@ use crate::storage::entries::Storage;
 use crate::storage::outline;
 use crate::target::Target;
 
-/// The labels, after their common prefix.
-const LABELS: [&str; 6] = ["enforce", "enforce-version", "audit", "audit-version", "warn", "warn-version"];
 /// Maximum number of pods that are looked at when a namespace gets another level.
 const PODS: usize = 3000;
 /// Maximum time that is spent on these pods.
@@ -47,15 +46,35 @@ impl PodSecurity<'_> {
         object: &Value,
     ) -> Result<Vec<String>, Status> {
         let definition = &target.served.definition;
-        let is_namespace = definition.group.is_empty() && definition.plural == "namespaces";
-        if !is_namespace || !definition.built_in || target.subresource != Subresource::None {
-            return check_pods(self.storage, target, operation, old, object);
-        }
-        if operation == Operation::Delete {
+        if !definition.built_in || operation == Operation::Delete {
             return Ok(Vec::new());
         }
-        match raised(old, object)? {
-            Some(enforce) => Ok(self.existing_pods(meta::name(object), enforce).await),
+        let is_whole = target.subresource == Subresource::None;
+        let template = match (definition.group.as_str(), definition.plural.as_str()) {
+            ("", "namespaces") if is_whole => return self.of_namespace(old, object).await,
+            ("", "pods") => {
+                let parts = [Subresource::None, Subresource::EphemeralContainers, Subresource::Resize];
+                let concerns =
+                    parts.contains(&target.subresource) && old.is_none_or(|old| differs(object, old));
+                return if concerns { of_pod(self.storage, target, object) } else { Ok(Vec::new()) };
+            }
+            _ if !is_whole => return Ok(Vec::new()),
+            ("", "podtemplates") => &object["template"],
+            ("", "replicationcontrollers")
+            | ("apps", "replicasets" | "deployments" | "statefulsets" | "daemonsets")
+            | ("batch", "jobs") => &object["spec"]["template"],
+            ("batch", "cronjobs") => &object["spec"]["jobTemplate"]["spec"]["template"],
+            _ => return Ok(Vec::new()),
+        };
+        let Some(policy) = policy(self.storage, target.namespace).filter(|_| template.is_object()) else {
+            return Ok(Vec::new());
+        };
+        Ok(warning(policy.warn, template).into_iter().collect())
+    }
+
+    async fn of_namespace(&self, old: Option<&Value>, namespace: &Value) -> Result<Vec<String>, Status> {
+        match raised(old, namespace)? {
+            Some(enforce) => Ok(self.existing_pods(meta::name(namespace), enforce).await),
             None => Ok(Vec::new()),
         }
     }
@@ -74,51 +93,17 @@ impl PodSecurity<'_> {
     }
 }
 
-/// Checks a pod, or something that has a template of pods.
-fn check_pods(
-    storage: &Storage,
-    target: &Target<'_>,
-    operation: Operation,
-    old: Option<&Value>,
-    object: &Value,
-) -> Result<Vec<String>, Status> {
-    let definition = &target.served.definition;
-    if !definition.built_in || matches!(operation, Operation::Delete) {
-        return Ok(Vec::new());
-    }
-    let is_whole = target.subresource == Subresource::None;
-    let template = match (definition.group.as_str(), definition.plural.as_str()) {
-        ("", "pods") => {
-            let parts = [Subresource::None, Subresource::EphemeralContainers, Subresource::Resize];
-            let concerns = parts.contains(&target.subresource) && old.is_none_or(|old| differs(object, old));
-            return if concerns { of_pod(storage, target, object) } else { Ok(Vec::new()) };
-        }
-        _ if !is_whole => return Ok(Vec::new()),
-        ("", "podtemplates") => &object["template"],
-        ("", "replicationcontrollers")
-        | ("apps", "replicasets" | "deployments" | "statefulsets" | "daemonsets")
-        | ("batch", "jobs") => &object["spec"]["template"],
-        ("batch", "cronjobs") => &object["spec"]["jobTemplate"]["spec"]["template"],
-        _ => return Ok(Vec::new()),
-    };
-    let Some(policy) = policy(storage, target.namespace).filter(|_| template.is_object()) else {
-        return Ok(Vec::new());
-    };
-    Ok(warning(policy.warn, template).into_iter().collect())
-}
-
-/// Returns the policy of a namespace; `None` if it has no labels about it.
+/// Returns the policy of a namespace; `None` if there is no such namespace.
 fn policy(storage: &Storage, namespace: &str) -> Option<Policy> {
     let stored = storage.stored(&format!("/registry/core/namespaces/{namespace}"))?;
     let outline = outline::of(&stored)?;
-    let mut labels = Map::new();
-    for name in LABELS {
-        let key = format!("pod-security.kubernetes.io/{name}");
-        if let Some(value) = outline.label(&key) {
-            labels.insert(key, value.into());
-        }
-    }
-    (!labels.is_empty()).then(|| Policy::of(Some(&labels)).0)
+    Some(Policy::of(|key| outline.label(key)).0)
+}
+
+/// Reads the policy of a namespace that is written, and says which of its labels are malformed.
+fn policy_of(namespace: &Value) -> (Policy, Vec<FieldError>) {
+    let labels = meta::labels(namespace);
+    Policy::of(|key| labels?.get(key)?.as_str())
 }
 
 fn warning(policy: LevelVersion, pod: &Value) -> Option<String> {
@@ -154,8 +139,8 @@ fn differs(pod: &Value, old: &Value) -> bool {
 /// # Errors
 /// 422 for labels that are wrong and were not before.
 fn raised(old: Option<&Value>, namespace: &Value) -> Result<Option<LevelVersion>, Status> {
-    let (policy, errors) = Policy::of(meta::labels(namespace));
-    let before = old.map(|old| Policy::of(meta::labels(old)));
+    let (policy, errors) = policy_of(namespace);
+    let before = old.map(policy_of);
     let same = |(_, before): &(Policy, Vec<_>)| !before.is_empty() && *before == errors;
     if !errors.is_empty() && !before.as_ref().is_some_and(same) {
         return Err(Status::invalid("", "Namespace", meta::name(namespace), &errors));

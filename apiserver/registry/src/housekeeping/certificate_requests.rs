@@ -60,15 +60,9 @@ impl Part for Signing {
 
     async fn work(&mut self, writes: &Writes) -> bool {
         for name in self.queue.take(writes) {
-            match sign(writes, self.signer.as_ref(), &name).await {
-                Ok(()) => self.queue.done(&name),
-                // The change that came first is observed, too, and handled then.
-                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => self.queue.done(&name),
-                Err(status) => {
-                    if self.queue.failed(writes, name.clone()) {
-                        tracing::warn!(name, %status, "a certificate request is not signed");
-                    }
-                }
+            let signed = sign(writes, self.signer.as_ref(), &name).await;
+            if let Some(status) = self.queue.ended(writes, &name, signed) {
+                tracing::warn!(name, %status, "a certificate request is not signed");
             }
         }
         false
@@ -85,8 +79,8 @@ fn is(request: &Value, condition: &str) -> bool {
 }
 
 async fn sign(writes: &Writes, signer: &dyn SignRequests, name: &str) -> Result<(), Status> {
-    let Some(entry) = writes.storage().get(&format!("{PREFIX}{name}")) else { return Ok(()) };
-    let Ok(request) = machinery::decode::own::<Value>(&entry.value) else { return Ok(()) };
+    let reader = writes.versions().reader();
+    let Some(request) = reader.stored_object(GROUP, RESOURCE, "", name) else { return Ok(()) };
     let has_certificate = request["status"]["certificate"].as_str().is_some_and(|text| !text.is_empty());
     if has_certificate || !is(&request, "Approved") || is(&request, "Denied") || is(&request, "Failed") {
         return Ok(());

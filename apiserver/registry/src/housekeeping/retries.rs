@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use machinery::status::Status;
 use tokio::time::Instant;
 
 use crate::write::writes::Writes;
@@ -32,7 +33,7 @@ impl Retries {
         self.pending.insert(key);
     }
 
-    /// Takes the keys to look at now. Each of them has to be given back to [`Self::done`] or [`Self::failed`].
+    /// Takes the keys to look at now. Each of them has to be given back to [`Self::ended`].
     pub(super) fn take(&mut self, writes: &Writes) -> BTreeSet<String> {
         let now = writes.clock().monotonic();
         let mut taken = std::mem::take(&mut self.pending);
@@ -45,18 +46,29 @@ impl Retries {
         taken
     }
 
-    /// Records that nothing is left to do for a key.
-    pub(super) fn done(&mut self, key: &str) {
-        self.failed.remove(key);
+    /// Records how the work on a taken key has ended. If it failed, the key is tried again, and the first failure in a row is returned,
+    /// because it is news.
+    pub(super) fn ended(
+        &mut self,
+        writes: &Writes,
+        key: &str,
+        outcome: Result<(), Status>,
+    ) -> Option<Status> {
+        // The change that came first is observed, too, and handled then.
+        let came_late = |status: &Status| matches!(status.reason, "NotFound" | "Conflict");
+        let Some(failure) = outcome.err().filter(|status| !came_late(status)) else {
+            self.failed.remove(key);
+            return None;
+        };
+        self.failed(writes, key).then_some(failure)
     }
 
-    /// Records that a key could not be worked on, and has to be tried again. Returns whether it failed for the first time in a row, so that
-    /// the failure is news.
-    pub(super) fn failed(&mut self, writes: &Writes, key: String) -> bool {
+    /// Records that a key has to be tried again. Returns whether it failed for the first time in a row.
+    fn failed(&mut self, writes: &Writes, key: &str) -> bool {
         let now = writes.clock().monotonic();
-        let before = self.failed.get(&key).map(|failure| failure.pause);
+        let before = self.failed.get(key).map(|failure| failure.pause);
         let pause = before.map_or(FIRST, |pause| (pause * 2).min(LONGEST));
-        self.failed.insert(key, Failure { again_at: Some(now + pause), pause });
+        self.failed.insert(key.to_owned(), Failure { again_at: Some(now + pause), pause });
         before.is_none()
     }
 

@@ -34,7 +34,7 @@ pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
         });
     }
     if let Some(content) = parts.token_secrets {
-        run(writes, "/registry/core/", move |writes| token_secrets::Filling::new(writes, content));
+        run(writes, "/registry/core/", move |_| token_secrets::Filling::new(content));
     }
     if let Some(signer) = parts.request_signer {
         run(writes, certificate_requests::PREFIX, move |writes| {

@@ -1,5 +1,6 @@
 //! Fills the Secrets that are tokens of ServiceAccounts, and deletes those whose account is gone.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -7,12 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 use kinds::Subresource;
 use machinery::meta;
 use machinery::status::Status;
-use serde_json::{Value, json};
+use serde_json::json;
 use store::{Event, EventKind, Stored};
 use tokio::time::Instant;
 
 use super::part::Part;
 use super::retries::Retries;
+use crate::aside::Aside;
 use crate::context::{Context, DeleteOptions, PatchBody, Preconditions};
 use crate::verbs;
 use crate::write::writes::Writes;
@@ -42,28 +44,32 @@ pub struct TokenSecrets {
 /// The task, with the keys of the Secrets to look at.
 pub(crate) struct Filling {
     queue: Retries,
-    content: TokenSecrets,
+    /// The prefixes of the Secrets among which tokens are still to be searched.
+    unsearched: BTreeSet<String>,
+    signer: Arc<dyn SignTokens>,
+    /// The certificate of the server's authority, as in the data of a Secret.
+    authority: Option<String>,
 }
 
 impl Filling {
-    pub(crate) fn new(writes: &Writes, content: TokenSecrets) -> Self {
-        Self { queue: tokens(writes, "/registry/core/secrets/").collect(), content }
+    /// Nothing is read here, because the server's start waits for it.
+    pub(crate) fn new(content: TokenSecrets) -> Self {
+        Self {
+            queue: Retries::default(),
+            unsearched: BTreeSet::from(["/registry/core/secrets/".to_owned()]),
+            signer: content.signer,
+            authority: content.root_certificate.map(|text| STANDARD.encode(text)),
+        }
     }
 }
 
 /// Returns whether a Secret may be a token, without parsing it.
 fn may_be_token(stored: &Stored) -> bool {
-    stored.value.windows(TYPE.len()).any(|text| text == TYPE.as_bytes())
-}
-
-/// Returns the keys of the Secrets below a prefix that may be tokens.
-fn tokens(writes: &Writes, prefix: &str) -> impl Iterator<Item = String> + use<> {
-    let (stored, _) = writes.storage().range(prefix);
-    stored.into_iter().filter(|stored| may_be_token(stored)).map(|stored| stored.key.as_str().to_owned())
+    std::str::from_utf8(&stored.value).is_ok_and(|text| text.contains(TYPE))
 }
 
 impl Part for Filling {
-    fn observe(&mut self, writes: &Writes, event: &Event) {
+    fn observe(&mut self, _writes: &Writes, event: &Event) {
         let key = event.key();
         match (key.resource(), event.kind) {
             ("secrets", EventKind::Added | EventKind::Modified) if may_be_token(&event.object) => {
@@ -71,25 +77,19 @@ impl Part for Filling {
             }
             ("serviceaccounts", EventKind::Deleted) => {
                 let namespace = key.namespace().unwrap_or_default();
-                self.queue.extend(tokens(writes, &format!("/registry/core/secrets/{namespace}/")));
+                self.unsearched.insert(format!("/registry/core/secrets/{namespace}/"));
             }
             _ => {}
         }
     }
 
     async fn work(&mut self, writes: &Writes) -> bool {
+        self.search(writes).await;
         for key in self.queue.take(writes) {
             let (_, _, namespace, name) = crate::storage::keys::split(&key);
-            let filled = self.fill(writes, &key, namespace, name).await;
-            match filled {
-                Ok(()) => self.queue.done(&key),
-                // The change that came first is observed, too, and handled then.
-                Err(status) if matches!(status.reason, "NotFound" | "Conflict") => self.queue.done(&key),
-                Err(status) => {
-                    if self.queue.failed(writes, key.clone()) {
-                        tracing::warn!(namespace, name, %status, "the Secret of a token is not filled");
-                    }
-                }
+            let filled = self.fill(writes, namespace, name).await;
+            if let Some(status) = self.queue.ended(writes, &key, filled) {
+                tracing::warn!(namespace, name, %status, "the Secret of a token is not filled");
             }
         }
         false
@@ -101,9 +101,26 @@ impl Part for Filling {
 }
 
 impl Filling {
-    async fn fill(&self, writes: &Writes, key: &str, namespace: &str, name: &str) -> Result<(), Status> {
-        let read = |key: &str| machinery::decode::own::<Value>(&writes.storage().get(key)?.value).ok();
-        let Some(secret) = read(key).filter(|secret| secret["type"] == TYPE && !meta::is_deleting(secret))
+    /// Adds the Secrets that may be tokens to those to look at. All Secrets together can be large.
+    async fn search(&mut self, writes: &Writes) {
+        let prefixes = std::mem::take(&mut self.unsearched);
+        let stored: Vec<Arc<Stored>> =
+            prefixes.iter().flat_map(|prefix| writes.storage().range(prefix).0).collect();
+        let bytes: usize = stored.iter().map(|stored| stored.value.len()).sum();
+        let found = async move {
+            let tokens = stored.iter().filter(|stored| may_be_token(stored));
+            tokens.map(|stored| stored.key.as_str().to_owned()).collect::<Vec<_>>()
+        };
+        // It never fails, because it waits for no turn.
+        if let Ok(found) = Aside::default().perform(bytes, found).await {
+            self.queue.extend(found);
+        }
+    }
+
+    async fn fill(&self, writes: &Writes, namespace: &str, name: &str) -> Result<(), Status> {
+        let reader = writes.versions().reader();
+        let secret = reader.stored_object("", "secrets", namespace, name);
+        let Some(secret) = secret.filter(|secret| secret["type"] == TYPE && !meta::is_deleting(secret))
         else {
             return Ok(());
         };
@@ -112,7 +129,7 @@ impl Filling {
         let annotations = &secret["metadata"]["annotations"];
         let text = |name: &str| annotations[name].as_str().unwrap_or_default();
         let (account, uid) = (text(ACCOUNT), text(ACCOUNT_UID));
-        let found = read(&format!("/registry/core/serviceaccounts/{namespace}/{account}"));
+        let found = reader.stored_object("", "serviceaccounts", namespace, account);
         let Some(found) = found.filter(|found| uid.is_empty() || meta::uid(found) == uid) else {
             let uid = Some(meta::uid(&secret).to_owned());
             let resource_version = Some(meta::resource_version(&secret).to_owned());
@@ -124,15 +141,15 @@ impl Filling {
         let mut data = json!({});
         let lacks = |field: &str| secret["data"][field].as_str().is_none_or(str::is_empty);
         if lacks("token") {
-            let token = self.content.signer.sign(namespace, name, (account, account_uid))?;
+            let token = self.signer.sign(namespace, name, (account, account_uid))?;
             data["token"] = STANDARD.encode(token).into();
         }
         if lacks("namespace") {
             data["namespace"] = STANDARD.encode(namespace).into();
         }
-        let authority = self.content.root_certificate.as_ref().map(|text| Value::from(STANDARD.encode(text)));
+        let authority = self.authority.as_deref();
         if let Some(authority) = authority.filter(|authority| secret["data"]["ca.crt"] != *authority) {
-            data["ca.crt"] = authority;
+            data["ca.crt"] = authority.into();
         }
         if data.as_object().is_none_or(serde_json::Map::is_empty) {
             return Ok(());

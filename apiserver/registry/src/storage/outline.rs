@@ -131,13 +131,15 @@ impl Outline {
 
     /// Returns the selectable fields that clients of `version` see, if they are known.
     pub(crate) fn known_fields(&self, version: &Arc<Version>) -> Option<Arc<Texts>> {
-        let fields = self.fields.lock();
-        let found = fields.iter().find(|(of, _)| std::ptr::eq(of.as_ptr(), Arc::as_ptr(version)));
-        found.map(|(_, fields)| fields.clone())
+        self.ask_fields(version, Arc::clone)
     }
 
     /// Looks at the selectable fields that clients of `version` see, if they are known.
-    pub(crate) fn ask_fields<T>(&self, version: &Arc<Version>, ask: impl FnOnce(&Texts) -> T) -> Option<T> {
+    pub(crate) fn ask_fields<T>(
+        &self,
+        version: &Arc<Version>,
+        ask: impl FnOnce(&Arc<Texts>) -> T,
+    ) -> Option<T> {
         let fields = self.fields.lock();
         let found = fields.iter().find(|(of, _)| std::ptr::eq(of.as_ptr(), Arc::as_ptr(version)));
         found.map(|(_, fields)| ask(fields))

@@ -26,8 +26,7 @@ impl Reader<'_> {
     /// A sentence: the kind is not served, or what is stored cannot be read.
     pub fn get(&self, group: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
         let definition = self.definition(group, kind)?;
-        // References come from users, who can write anything. With a slash, they would be another key.
-        if [namespace, name].iter().any(|part| part.contains('/')) {
+        if !are_parts(namespace, name) {
             return Ok(None);
         }
         let entry = self.storage.get(&keys::object(&definition, namespace, name));
@@ -48,7 +47,8 @@ impl Reader<'_> {
         self.storage
     }
 
-    /// Returns an object of a resource in the version in which it is stored. Returns `None` if the resource or the object does not exist.
+    /// Returns an object of a resource in the version in which it is stored. Returns `None` if the resource or the object does not exist, or
+    /// the object cannot be read.
     pub(crate) fn stored_object(
         &self,
         group: &str,
@@ -56,6 +56,9 @@ impl Reader<'_> {
         namespace: &str,
         name: &str,
     ) -> Option<Value> {
+        if !are_parts(namespace, name) {
+            return None;
+        }
         let definitions = self.definitions.read().clone();
         let key = keys::object(definitions.get(group, plural)?, namespace, name);
         machinery::decode::own(&self.storage.get(&key)?.value).ok()
@@ -78,12 +81,18 @@ impl Reader<'_> {
 
 impl Facts for Reader<'_> {
     fn find(&self, group: &str, plural: &str, name: &str) -> Option<Value> {
-        self.stored_object(group, plural, "", name).filter(|_| !name.contains('/'))
+        self.stored_object(group, plural, "", name)
     }
 
     fn all(&self, group: &str, plural: &str) -> Vec<Value> {
         self.stored_objects(group, plural, "")
     }
+}
+
+/// Returns whether these can be parts of a key. References come from users, who can write anything, and with a slash, they would be another
+/// key.
+fn are_parts(namespace: &str, name: &str) -> bool {
+    [namespace, name].iter().all(|part| !part.contains('/'))
 }
 
 fn read(definition: &Definition, text: &[u8]) -> Result<Value, String> {

@@ -2,14 +2,15 @@
 //! released; beside it there is only what writes that have not ended have taken.
 
 use std::cell::LazyCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+use kinds::Subresource;
 use kinds::strategy::{Claims, Pool, Unallocated};
 use machinery::random::Random;
-use machinery::status::{GroupResource, Status};
+use machinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -136,7 +137,7 @@ impl Allocator {
         self.range
     }
 
-    /// Takes what a new or updated object needs. It is free again if it is not stored before the result is dropped.
+    /// Takes what a write of a whole object needs. It is free again if it is not stored before the result is dropped.
     ///
     /// # Errors
     /// 422 or 500.
@@ -149,7 +150,7 @@ impl Allocator {
         dry_run: bool,
     ) -> Result<Option<Reservation>, Status> {
         let strategy = target.served.strategy();
-        if strategy.claims(object).is_none() {
+        if target.subresource != Subresource::None || !strategy.allocates() {
             return Ok(None);
         }
         let mut taken = self.taken.lock();
@@ -157,7 +158,11 @@ impl Allocator {
         let read = || taken.used(storage, |service| strategy.claims(service));
         let mut drawing =
             Drawing { allocator: self, used: LazyCell::new(read), new: Claims::default(), dry_run };
-        strategy.allocate(object, old, &mut drawing).map_err(|error| refusal(target, error))?;
+        match strategy.allocate(object, old, &mut drawing) {
+            Ok(()) => {}
+            Err(Unallocated::Invalid(error)) => target.refuse(object, &[error])?,
+            Err(Unallocated::Internal(why)) => return Err(Status::internal(why)),
+        }
         let new = std::mem::take(&mut drawing.new);
         drop(drawing);
         if dry_run {
@@ -176,26 +181,18 @@ fn refresh(
     claims: impl Fn(&Value) -> Option<Claims>,
 ) {
     let (services, _) = storage.range(SERVICES);
-    let mut now = BTreeMap::new();
-    for service in services {
+    for service in &services {
         let (key, revision) = (service.key.as_str(), service.mod_revision.0);
-        let known = stored.remove(key).filter(|(at, _)| *at == revision);
-        let claims = known.map(|(_, claims)| claims).unwrap_or_else(|| {
-            let service = machinery::decode::own::<Value>(&service.value).unwrap_or_default();
-            claims(&service).unwrap_or_default()
-        });
-        now.insert(key.to_owned(), (revision, claims));
-    }
-    *stored = now;
-}
-
-fn refusal(target: &Target<'_>, error: Unallocated) -> Status {
-    let GroupResource { group, .. } = target.served.resource();
-    match error {
-        Unallocated::Invalid(error) => {
-            Status::invalid(group, &target.served.definition.kind, target.name, &[error])
+        if stored.get(key).is_some_and(|(at, _)| *at == revision) {
+            continue;
         }
-        Unallocated::Internal(why) => Status::internal(why),
+        let object = machinery::decode::own::<Value>(&service.value).unwrap_or_default();
+        stored.insert(key.to_owned(), (revision, claims(&object).unwrap_or_default()));
+    }
+    // All Services are known now, and more are only if some were deleted.
+    if stored.len() > services.len() {
+        let now: BTreeSet<&str> = services.iter().map(|service| service.key.as_str()).collect();
+        stored.retain(|key, _| now.contains(key.as_str()));
     }
 }
 

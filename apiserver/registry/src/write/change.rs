@@ -73,13 +73,8 @@ impl Writes {
         context.warnings.extend(metadata::dedup_owners_after_admission(&mut object));
         check_revision(target, &mut object, live)?;
         prepare(target, &mut object, live, &|| self.now());
-        let reservation = match target.subresource {
-            Subresource::None => {
-                let old = Some(live);
-                self.allocator().allocate(self.storage(), target, &mut object, old, context.dry_run)?
-            }
-            _ => None,
-        };
+        let reservation =
+            self.allocator().allocate(self.storage(), target, &mut object, Some(live), context.dry_run)?;
         let mut holds = served.holds(&target.key(), entry.revision);
         let errors = validate::validate(target, &object, Some(live), holds);
         if !holds || !errors.is_empty() {
