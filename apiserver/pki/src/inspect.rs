@@ -1,6 +1,6 @@
 //! Parses certificates.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
@@ -79,13 +79,15 @@ pub fn inspect_der(der: &[u8]) -> Result<Facts, Error> {
 fn name_text(name: &GeneralName<'_>) -> Option<String> {
     match name {
         GeneralName::DNSName(text) => Some((*text).to_owned()),
-        GeneralName::IPAddress(bytes) => match bytes.len() {
-            4 => <[u8; 4]>::try_from(*bytes).ok().map(|octets| Ipv4Addr::from(octets).to_string()),
-            16 => <[u8; 16]>::try_from(*bytes).ok().map(|octets| Ipv6Addr::from(octets).to_string()),
-            _ => None,
-        },
+        GeneralName::IPAddress(bytes) => address(bytes).map(|address| address.to_string()),
         _ => None,
     }
+}
+
+/// Returns the IP address of an alternative name. Returns `None` for a wrong number of bytes.
+pub(crate) fn address(bytes: &[u8]) -> Option<IpAddr> {
+    let short = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+    short.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }
 
 /// Returns the hash by which a joining node recognizes the authority: `sha256:` and the hexadecimal SHA-256

@@ -20,7 +20,7 @@ pub use error::Error;
 pub use inspect::{Facts, discovery_hash, inspect, inspect_der, renewal_due};
 pub use key::{KeyAlgorithm, PrivateKey};
 pub use pem::{certificates, public_key};
-pub use request::CertificateRequest;
+pub use request::{CertificateRequest, NameKind};
 pub use signing::{SigningKey, TokenAlgorithm, TokenKeys, VerifyingKey};
 
 /// Default validity of a certificate authority: ten years, as in kubeadm.

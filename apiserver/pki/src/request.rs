@@ -1,7 +1,5 @@
 //! Certificates for keys of others: certificate requests (PKCS #10), and what an authority makes of them.
 
-use std::net::IpAddr;
-
 use chrono::{DateTime, Duration, Utc};
 use machinery::random::Random;
 use rcgen::{
@@ -19,6 +17,8 @@ use crate::{BACKDATE_MINUTES, Error, inspect, pem};
 mod names;
 mod rewritten;
 
+pub use names::NameKind;
+
 /// Certificates that are valid for less than this end when they were asked to, and others as much earlier as they begin.
 const SHORT_HOURS: i64 = 8;
 
@@ -34,14 +34,6 @@ pub struct CertificateRequest {
     pub common_name: String,
     /// The subject's organizations.
     pub organizations: Vec<String>,
-    /// DNS names.
-    pub dns_names: Vec<String>,
-    /// IP addresses.
-    pub addresses: Vec<IpAddr>,
-    /// E-mail addresses.
-    pub emails: Vec<String>,
-    /// URIs.
-    pub uris: Vec<String>,
 }
 
 impl CertificateRequest {
@@ -61,29 +53,19 @@ impl CertificateRequest {
         // It takes the curve from the key, which need not go with the hash of the signature.
         parsed.verify_signature().map_err(|error| failed(&error.to_string()))?;
         let info = &parsed.certification_request_info;
-        let mut request = Self {
+        Ok(Self {
             subject: rewritten::subject(info.subject.as_raw())
                 .ok_or_else(|| failed("the subject is damaged"))?,
             alternative_names: names::alternative(info)?,
             public_key: info.subject_pki.raw.to_vec(),
             common_name: names::common(&info.subject)?,
             organizations: names::texts(info.subject.iter_organization())?,
-            dns_names: Vec::new(),
-            addresses: Vec::new(),
-            emails: Vec::new(),
-            uris: Vec::new(),
-        };
-        for name in &request.alternative_names {
-            match name {
-                SanType::DnsName(name) => request.dns_names.push(name.to_string()),
-                SanType::IpAddress(address) => request.addresses.push(*address),
-                SanType::Rfc822Name(name) => request.emails.push(name.to_string()),
-                SanType::URI(name) => request.uris.push(name.to_string()),
-                // Others are not read.
-                _ => {}
-            }
-        }
-        Ok(request)
+        })
+    }
+
+    /// Returns whether the request has alternative names of a kind.
+    pub fn has(&self, kind: NameKind) -> bool {
+        self.alternative_names.iter().any(|name| kind.is_of(name))
     }
 }
 

@@ -20,12 +20,12 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::{self, HeaderName};
-use http::{HeaderMap, HeaderValue, Response, StatusCode};
+use http::{HeaderValue, Response, StatusCode};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use machinery::status::Status;
 use net::Stream;
-use serving::{Body, Connect, ConnectRequest, ConnectResource};
+use serving::{Body, Connect, ConnectRequest, ConnectResource, header_values, switching};
 use tokio::sync::Semaphore;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -109,7 +109,7 @@ impl<P: Ports> Pod<P> {
 impl<P: Ports> PortForward<P> {
     fn accept(&self, request: ConnectRequest) -> Result<Response<Body>, Status> {
         let headers = &request.parts.headers;
-        let upgrade = values(headers, header::UPGRADE).next().unwrap_or_default();
+        let upgrade = header_values(headers, header::UPGRADE).next().unwrap_or_default();
         if upgrade.eq_ignore_ascii_case(SPDY) {
             return self.accept_spdy(request);
         }
@@ -119,9 +119,11 @@ impl<P: Ports> PortForward<P> {
             )));
         }
         let own = |offered: &str| [TUNNEL, CHANNELS].into_iter().find(|own| *own == offered);
-        let protocol = values(headers, header::SEC_WEBSOCKET_PROTOCOL).find_map(own).ok_or_else(|| {
+        let refusal = || {
             Status::bad_request(format!("port-forward needs the WebSocket protocol {TUNNEL} or {CHANNELS}"))
-        })?;
+        };
+        let protocol = header_values(headers, header::SEC_WEBSOCKET_PROTOCOL).find_map(own);
+        let protocol = protocol.ok_or_else(refusal)?;
         let key = headers.get(header::SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
         let accept = key.and_then(|key| HeaderValue::from_str(&key).ok());
         let accept =
@@ -147,7 +149,7 @@ impl<P: Ports> PortForward<P> {
         if !headers.contains_key(PROTOCOL_VERSION) {
             return Err(Status::bad_request(format!("port-forward needs the header {PROTOCOL_VERSION}")));
         }
-        if !values(headers, PROTOCOL_VERSION).any(|offered| offered == PROTOCOL) {
+        if !header_values(headers, PROTOCOL_VERSION).any(|offered| offered == PROTOCOL) {
             let mut refusal = Response::new(Body::empty());
             *refusal.status_mut() = StatusCode::FORBIDDEN;
             refusal.headers_mut().insert(ACCEPTED, HeaderValue::from_static(PROTOCOL));
@@ -184,12 +186,6 @@ impl<P: Ports> PortForward<P> {
     }
 }
 
-/// Returns the values of a header that is a list.
-fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
-    let texts = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    texts.flat_map(|text| text.split(',')).map(str::trim)
-}
-
 /// Returns the ports in the query.
 fn ports(request: &ConnectRequest) -> Result<Vec<u16>, Status> {
     let ports = request.query("ports").unwrap_or_default();
@@ -199,12 +195,4 @@ fn ports(request: &ConnectRequest) -> Result<Vec<u16>, Status> {
         return Err(Status::bad_request(format!("query parameter \"ports\" has more than {PORTS} ports")));
     }
     Ok(ports)
-}
-
-fn switching(protocol: &'static str) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-    response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(protocol));
-    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
-    response
 }

@@ -25,9 +25,10 @@ mod services;
 pub mod testing;
 mod transport;
 
+pub use access::header_values;
 pub use options::VersionInfo;
 pub use paths::given::PathRequest;
-pub use resources::connect::{Connect, ConnectRequest, ConnectResource};
+pub use resources::connect::{Connect, ConnectRequest, ConnectResource, switching};
 pub use resources::pods::node;
 pub use server::{Builder, ClientService, Server};
 pub use transport::body::Body;

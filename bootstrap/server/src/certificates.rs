@@ -32,7 +32,7 @@ const ADMIN_GROUP: &str = "system:masters";
 /// The certificates of the server and of its administrator, with their authority.
 pub struct Certificates {
     folder: PathBuf,
-    authority: CertificateAuthority,
+    authority: Arc<CertificateAuthority>,
     /// The certificate of the server.
     pub server: Identity,
     /// The certificate of the administrator.
@@ -78,7 +78,7 @@ impl Certificates {
             server: authority.issue(&Leaf::server(SERVER, names.clone()), clock.now(), random)?,
             admin: authority.issue(&Leaf::client("firstlight-admin", &[ADMIN_GROUP]), clock.now(), random)?,
             folder,
-            authority,
+            authority: Arc::new(authority),
             names,
             clock: clock.clone(),
             random: random.clone(),
@@ -182,22 +182,20 @@ impl Certificates {
     }
 
     /// Like [`Self::controller_manager`]; `None` without controllers.
-    pub(crate) fn duties(&self, controllers: &Selection) -> Result<Option<ControllerManager>> {
-        if controllers.is_none() { Ok(None) } else { self.controller_manager().map(Some) }
+    pub(crate) fn duties(&self, controllers: &Selection) -> Option<ControllerManager> {
+        (!controllers.is_none()).then(|| self.controller_manager())
     }
 
     /// Returns what the server does in place of kube-controller-manager, with this authority.
-    ///
-    /// # Errors
-    /// Its certificate is damaged.
-    pub fn controller_manager(&self) -> Result<ControllerManager> {
-        let identity = self.authority.identity();
-        let authority = CertificateAuthority::from_pem(&identity.certificate, &identity.key)?;
-        let (clock, random) = (self.clock.clone(), self.random.clone());
-        Ok(ControllerManager {
-            root_certificate: identity.certificate,
-            request_signer: Arc::new(RequestSigner { authority, clock, random }),
-        })
+    pub fn controller_manager(&self) -> ControllerManager {
+        ControllerManager {
+            root_certificate: self.authority().to_owned(),
+            request_signer: Arc::new(RequestSigner {
+                authority: self.authority.clone(),
+                clock: self.clock.clone(),
+                random: self.random.clone(),
+            }),
+        }
     }
 
     /// Returns the authority of client certificates.

@@ -59,7 +59,6 @@ impl ControllerManager {
             token_secrets: Some(TokenSecrets { signer, root_certificate: root_certificate.clone() }),
             request_signer: Some(self.request_signer),
             root_certificate,
-            priority_classes: true,
             ..Housekeeping::default()
         }
     }
@@ -114,9 +113,9 @@ impl Plane {
         let rbac = Rbac::new(store.clone());
         let tokens =
             Tokens::new(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), keys);
-        let housekeeping = match duties {
-            Some(duties) => duties.housekeeping(&tokens),
-            None => Housekeeping { priority_classes: true, ..Housekeeping::default() },
+        let housekeeping = Housekeeping {
+            priority_classes: true,
+            ..duties.map(|duties| duties.housekeeping(&tokens)).unwrap_or_default()
         };
         let options = registry::Options {
             kinds: None,

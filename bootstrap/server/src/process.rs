@@ -85,7 +85,7 @@ impl Process {
         let keys = keys.await.context("the keys of tokens could not be made")??;
         let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
-        let (authority, duties) = (certificates.authority(), certificates.duties(&options.controllers)?);
+        let (authority, duties) = (certificates.authority(), certificates.duties(&options.controllers));
         let kubelet =
             pods::kubelet(&directory, options, address, networks, authority, &dependencies.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &dependencies));

@@ -9,7 +9,7 @@ use machinery::field::{FieldError, FieldErrorKind};
 use machinery::status::{GroupResource, Status};
 use metal::names;
 use metal::state::reboot_refusal;
-use registry::{Context, PatchBody, Registry, Subresource};
+use registry::{PatchBody, Registry, Subresource};
 use schemas::metal3::BareMetalHost;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -84,20 +84,12 @@ async fn reboot(registry: &Registry, request: &ConnectRequest) -> Result<Respons
             "resourceVersion": host.metadata.resource_version,
         },
     });
-    let mut context = context(request);
+    let mut context = request.write_context("firstlight-reboot");
     let patch = PatchBody::Merge(patch.to_string().into());
     let written = registry.patch(&mut context, &hosts, namespace, name, Subresource::None, patch).await?;
     let mut response = Response::new(Body::from(written.object));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
-}
-
-fn context(request: &ConnectRequest) -> Context {
-    Context {
-        dry_run: request.query("dryRun").as_deref() == Some("All"),
-        field_manager: "firstlight-reboot".to_owned(),
-        ..request.context.clone()
-    }
 }
 
 /// Reads the body of a request to reboot the machine of the host `name`.

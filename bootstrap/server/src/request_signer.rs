@@ -2,13 +2,14 @@
 //! kubelets as servers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use chrono::Duration;
 use machinery::clock::Clock;
 use machinery::random::Random;
-use pki::{CertificateAuthority, CertificateRequest, LEAF_VALIDITY_DAYS};
+use pki::{CertificateAuthority, CertificateRequest, LEAF_VALIDITY_DAYS, NameKind};
 use registry::{SignRequests, Signed};
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ const MIN_SECONDS: i64 = 600;
 
 /// Signs requests with the authority of the server.
 pub(crate) struct RequestSigner {
-    pub(crate) authority: CertificateAuthority,
+    pub(crate) authority: Arc<CertificateAuthority>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
 }
@@ -79,6 +80,14 @@ fn of_node(request: &CertificateRequest) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that a request has no alternative names of these kinds.
+fn without(request: &CertificateRequest, kinds: &[NameKind]) -> Result<(), String> {
+    match kinds.iter().find(|kind| request.has(**kind)) {
+        Some(kind) => Err(format!("{kind} subjectAltNames are not allowed")),
+        None => Ok(()),
+    }
+}
+
 /// Checks the usages, of which the encipherment of keys is for RSA only.
 fn exactly(usages: &[&str], purpose: &str) -> Result<(), String> {
     let given: BTreeSet<&str> = usages.iter().copied().collect();
@@ -93,30 +102,17 @@ fn exactly(usages: &[&str], purpose: &str) -> Result<(), String> {
 
 fn kubelet_client(request: &CertificateRequest, usages: &[&str]) -> Result<(), String> {
     of_kubelet(request)?;
-    for (has, what) in [
-        (!request.dns_names.is_empty(), "DNS"),
-        (!request.emails.is_empty(), "Email"),
-        (!request.addresses.is_empty(), "IP"),
-        (!request.uris.is_empty(), "URI"),
-    ] {
-        if has {
-            return Err(format!("{what} subjectAltNames are not allowed"));
-        }
-    }
+    without(request, &[NameKind::Dns, NameKind::Email, NameKind::Ip, NameKind::Uri])?;
     of_node(request)?;
     exactly(usages, "client auth")
 }
 
 fn kubelet_server(request: &CertificateRequest, usages: &[&str]) -> Result<(), String> {
     of_kubelet(request)?;
-    if request.dns_names.is_empty() && request.addresses.is_empty() {
+    if !request.has(NameKind::Dns) && !request.has(NameKind::Ip) {
         return Err("DNS or IP subjectAltName is required".to_owned());
     }
-    for (has, what) in [(!request.emails.is_empty(), "Email"), (!request.uris.is_empty(), "URI")] {
-        if has {
-            return Err(format!("{what} subjectAltNames are not allowed"));
-        }
-    }
+    without(request, &[NameKind::Email, NameKind::Uri])?;
     exactly(usages, "server auth")?;
     of_node(request)
 }

@@ -11,7 +11,7 @@ use http::{HeaderValue, Method, Response, header};
 use machinery::clock::{Clock, rfc3339};
 use machinery::meta;
 use machinery::status::{GroupResource, Status};
-use registry::{Context, Definition, Preconditions, Reader, Registry};
+use registry::{Definition, Preconditions, Reader, Registry};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineDeployment, MachinePool, MachineSet};
 use schemas::deletion_grace::{ANNOTATION, parse};
@@ -94,19 +94,11 @@ async fn undo(
     let check = |cluster: &Value, reader: &Reader<'_>| {
         refusal(cluster, reader, clock).map_or(Ok(()), |why| Err(Status::conflict(CLUSTERS, key.1, &why)))
     };
-    let mut context = context(request);
+    let mut context = request.write_context("firstlight-undo");
     let written = registry.undelete(&mut context, &clusters, key, &preconditions, check).await?;
     let mut response = Response::new(Body::from(written.object));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
-}
-
-fn context(request: &ConnectRequest) -> Context {
-    Context {
-        dry_run: request.query("dryRun").as_deref() == Some("All"),
-        field_manager: "firstlight-undo".to_owned(),
-        ..request.context.clone()
-    }
 }
 
 fn parse_request(body: &Bytes) -> Result<UndoRequest, Status> {

@@ -57,7 +57,7 @@ fn with_authority(
     let certificates = Certificates::load_or_create(&directory, listen, &clock, &Random::seeded(1)).unwrap();
     let spec = json!({"request": STANDARD.encode(text), "signerName": signer, "usages": usages,
         "expirationSeconds": seconds});
-    let manager = certificates.controller_manager().unwrap();
+    let manager = certificates.controller_manager();
     let answer = manager.request_signer.sign(&json!({ "spec": spec }));
     (manager.root_certificate, answer)
 }

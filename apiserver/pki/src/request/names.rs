@@ -1,6 +1,6 @@
 //! The names in a certificate request.
 
-use std::net::IpAddr;
+use std::fmt;
 
 use rcgen::SanType;
 use rcgen::string::Ia5String;
@@ -12,6 +12,44 @@ use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
 use super::failed;
 use crate::Error;
+use crate::inspect::address;
+
+/// A kind of alternative names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameKind {
+    /// DNS names.
+    Dns,
+    /// E-mail addresses.
+    Email,
+    /// IP addresses.
+    Ip,
+    /// URIs.
+    Uri,
+}
+
+impl fmt::Display for NameKind {
+    /// In the words of Kubernetes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dns => "DNS",
+            Self::Email => "Email",
+            Self::Ip => "IP",
+            Self::Uri => "URI",
+        })
+    }
+}
+
+impl NameKind {
+    /// Returns whether a name is of this kind.
+    pub(super) fn is_of(self, name: &SanType) -> bool {
+        match self {
+            Self::Dns => matches!(name, SanType::DnsName(_)),
+            Self::Email => matches!(name, SanType::Rfc822Name(_)),
+            Self::Ip => matches!(name, SanType::IpAddress(_)),
+            Self::Uri => matches!(name, SanType::URI(_)),
+        }
+    }
+}
 
 /// Returns the values of attributes of a subject.
 ///
@@ -71,9 +109,4 @@ fn alternative_name(name: &GeneralName<'_>) -> Result<Option<SanType>, Error> {
         GeneralName::Invalid(..) => return Err(failed("an alternative name is damaged")),
         _ => return Ok(None),
     }))
-}
-
-fn address(bytes: &[u8]) -> Option<IpAddr> {
-    let short = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
-    short.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok()
 }

@@ -1,9 +1,8 @@
 //! Subresources implemented in Rust: `pods/{name}/portforward`, `pods/{name}/eviction` and others.
 
-use access::User;
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use http::{Method, Response};
+use http::{HeaderValue, Method, Response, StatusCode, header};
 use machinery::status::Status;
 use registry::Context;
 
@@ -30,8 +29,6 @@ pub struct ConnectResource {
 
 /// A request to a [`Connect`], already authorized.
 pub struct ConnectRequest {
-    /// The requesting user.
-    pub user: User,
     /// Namespace; empty for cluster-scoped resources.
     pub namespace: String,
     /// Name of the parent object.
@@ -40,10 +37,10 @@ pub struct ConnectRequest {
     pub rest: String,
     /// Method, headers and query.
     pub parts: http::request::Parts,
-    /// The complete body; empty if the connection is to be upgraded. To upgrade, answer 101 and use
+    /// The complete body; empty if the connection is to be upgraded. To upgrade, answer with [`switching`] and use
     /// `hyper::upgrade::on(http::Request::from_parts(parts, ()))`.
     pub body: Bytes,
-    /// The registry's context of the request, without the options of its query.
+    /// The registry's context of the request: with its user, without the options of its query.
     pub context: Context,
 }
 
@@ -52,6 +49,24 @@ impl ConnectRequest {
     pub fn query(&self, name: &str) -> Option<String> {
         crate::options::query_value(self.parts.uri.query().unwrap_or_default(), name)
     }
+
+    /// Returns the context of the write for which the request asks, by this field manager. It is a dry run if the query says so.
+    pub fn write_context(&self, manager: &str) -> Context {
+        Context {
+            dry_run: self.query("dryRun").as_deref() == Some("All"),
+            field_manager: manager.to_owned(),
+            ..self.context.clone()
+        }
+    }
+}
+
+/// Returns the answer 101, after which the connection is of this protocol.
+pub fn switching(protocol: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static(protocol));
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    response
 }
 
 /// Handles the requests for one subresource.

@@ -31,7 +31,6 @@ pub(crate) async fn connect(
         namespace: asked.target.namespace().to_owned(),
         name: asked.target.name().to_owned(),
         rest: asked.target.rest().to_owned(),
-        user: asked.user.clone(),
         parts: asked.parts.clone(),
         body,
         context: asked.context(),

@@ -17,6 +17,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
+use super::connect::switching;
 use super::watch::{self, Stage};
 use crate::limits::{SOCKET_MESSAGE_BYTES, STALLED};
 use crate::response::negotiate::Encoding;
@@ -61,19 +62,14 @@ fn handshake(headers: &HeaderMap) -> Result<Response<Body>, Box<Response<Body>>>
     if machinery::url::parse_request_uri(text(header::ORIGIN)).is_err() {
         return Err(refusal(StatusCode::FORBIDDEN, ""));
     }
-    let protocols = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).into_iter();
-    let protocols = protocols.filter_map(|value| value.to_str().ok()).flat_map(|text| text.split(','));
-    let mut protocols =
-        protocols.map(str::trim).filter(|one| !one.is_empty() && !access::is_token_protocol(one));
+    let mut protocols = access::header_values(headers, header::SEC_WEBSOCKET_PROTOCOL)
+        .filter(|one| !one.is_empty() && !access::is_token_protocol(one));
     let protocol = protocols.next();
     if protocols.next().is_some() {
         return Err(refusal(StatusCode::BAD_REQUEST, ""));
     }
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+    let mut answer = switching("websocket");
     let sent = answer.headers_mut();
-    sent.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
-    sent.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     let accept = HeaderValue::from_str(&derive_accept_key(key.as_bytes()));
     sent.insert(header::SEC_WEBSOCKET_ACCEPT, accept.map_err(|_| refusal(StatusCode::BAD_REQUEST, ""))?);
     if let Some(protocol) = protocol {

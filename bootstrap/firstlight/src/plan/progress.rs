@@ -88,6 +88,6 @@ fn feed(value: &Value, hasher: &mut DefaultHasher) {
         Value::String(text) => {
             text.split('-').filter(|part| !is_name_suffix(part)).for_each(|part| part.hash(hasher));
         }
-        other => other.to_string().hash(hasher),
+        other => other.hash(hasher),
     }
 }

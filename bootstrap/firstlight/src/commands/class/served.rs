@@ -77,7 +77,7 @@ pub(super) struct WithManifests<'a> {
 }
 
 impl WithManifests<'_> {
-    /// Returns a label of the CustomResourceDefinition of a kind among the manifests; `None` if there is no such definition.
+    /// Returns the labels of the CustomResourceDefinition of a kind among the manifests; `None` if there is no such definition.
     fn labels(&self, group: &str, kind: &str) -> Option<&Value> {
         let is_meant = |object: &&Value| {
             object["kind"] == "CustomResourceDefinition"
