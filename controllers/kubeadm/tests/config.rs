@@ -52,6 +52,7 @@ fn observed(config: Value, machine: Value, cluster: Value) -> Observed {
         owner: owner(machine),
         cluster: Some(Arc::new(from(cluster))),
         data_secret: None,
+        taken: None,
         lock: Lock::Free,
         authorities: Authorities::default(),
         missing_values: Vec::new(),
@@ -100,6 +101,35 @@ fn roles_follow_machine_and_cluster() {
     for (name, observed, step) in table {
         assert_eq!(plan(&observed, now()).step, step, "{name}");
     }
+}
+
+/// The name for the data can be taken before they are made, and when those of a pool are renewed.
+#[test]
+fn a_secret_of_somebody_else_is_waited_for() {
+    let taken = from(json!({"metadata": {"name": "m"}, "type": "Opaque"}));
+    let mut new = observed(empty(), machine(false), cluster(true, true));
+    new.taken = Some(Arc::new(taken));
+    let (message, _) = told(&new);
+    assert!(
+        message.starts_with("Secret m has the name for the bootstrap data, and is of type Opaque,"),
+        "{message}"
+    );
+
+    let pool = from(json!({"metadata": {"name": "p"}, "spec": {"clusterName": "c",
+        "template": {"spec": {"clusterName": "c", "version": "v1.36.0", "bootstrap": {}}}}}));
+    let with_data = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"dataSecretName": "m",
+        "initialization": {"dataSecretCreated": true}}});
+    let renewed = Observed {
+        config: Arc::new(from(with_data)),
+        owner: Some(Owner::Pool(Arc::new(pool))),
+        token: Token::Missing,
+        ..new
+    };
+    let plan = plan(&renewed, now());
+    assert_eq!(plan.step, Step::WatchToken);
+    let said: Vec<(&str, &str)> =
+        plan.conditions.iter().map(|one| (one.type_.as_str(), one.status.as_str())).collect();
+    assert_eq!(said, [("DataSecretAvailable", "False")], "the condition is not set twice");
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Carries out the plan of a KubeadmConfig.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use engine::{Action, NamespacedName, Outcome, conditions, owners, paused};
 use k8s_openapi::ByteString;
@@ -17,9 +15,6 @@ use super::{data_secret, observe, token, v1beta1};
 use crate::certificates;
 use crate::error::{Error, Result};
 use crate::names::condition;
-
-/// How often it is looked whether a name for bootstrap data is free again.
-const TAKEN_NAME_CHECK: Duration = Duration::from_secs(60);
 
 impl ConfigController {
     /// Carries out the plan.
@@ -73,11 +68,6 @@ impl ConfigController {
             }
             Step::KeepToken => self.tokens.keep(observed, cluster, now).await,
             Step::Bootstrap(bootstrap) => {
-                if let Some(taken) = self.taken_name(wanted) {
-                    let unavailable = condition::DATA_SECRET_AVAILABLE;
-                    conditions::set(wanted, now, conditions::is_false(unavailable, "NotAvailable", taken));
-                    return Ok(Action::requeue_after(TAKEN_NAME_CHECK));
-                }
                 if bootstrap.break_lock {
                     self.locks.release(cluster).await?;
                 }
@@ -92,18 +82,6 @@ impl ConfigController {
                 result
             }
         }
-    }
-
-    /// Returns what is to be done about a Secret of somebody else that has the name for the bootstrap data.
-    fn taken_name(&self, config: &KubeadmConfig) -> Option<String> {
-        let name = NamespacedName::of(config);
-        let secret = self.secrets.objects.get(&name).filter(|secret| !data_secret::is_ours(secret))?;
-        Some(format!(
-            "Secret {} has the name for the bootstrap data, and is of type {}, which users' Secrets have: it is not \
-             overwritten; rename it, or delete it",
-            name.name,
-            secret.type_.as_deref().unwrap_or("Opaque")
-        ))
     }
 
     async fn bootstrap(

@@ -1,7 +1,7 @@
 //! The Secret with bootstrap data.
 
+use engine::owners;
 use k8s_openapi::api::core::v1::Secret;
-use kube::Resource;
 use schemas::bootstrap::KubeadmConfig;
 
 /// The keys of bootstrap data. Other Secrets of Cluster API's type, such as that of an authority or a kubeconfig, do not have both.
@@ -11,11 +11,7 @@ const KEYS: [&str; 2] = ["value", "format"];
 /// have been lost or changed by a restore, but not both at once. Any other Secret is a user's, who chose the name by chance, or one of a
 /// cluster.
 pub fn is_ours(secret: &Secret) -> bool {
-    let owners = secret.metadata.owner_references.iter().flatten();
-    let group = format!("{}/", KubeadmConfig::group(&()));
     let has_keys = KEYS.iter().all(|key| secret.data.as_ref().is_some_and(|data| data.contains_key(*key)));
     (secret.type_.as_deref() == Some(engine::names::SECRET_TYPE) && has_keys)
-        || owners
-            .into_iter()
-            .any(|owner| owner.kind == KubeadmConfig::kind(&()) && owner.api_version.starts_with(&group))
+        || owners::find(secret, KubeadmConfig::GROUP, KubeadmConfig::KIND).is_some()
 }

@@ -38,7 +38,7 @@ use plan::Plan;
 
 /// As upstream: configurations whose workload clusters are silent must not hold up the others.
 const CONCURRENCY: usize = 100;
-/// Index of KubeadmConfigs by the Secrets that their files and users reference.
+/// Index of KubeadmConfigs by the Secrets that their files and users reference, and by the one that they create.
 const BY_SECRET: &str = "secret";
 
 /// The descriptor of the controller.
@@ -85,7 +85,8 @@ fn start(manager: &Manager) {
     controller.start(Frame::new(this));
 }
 
-/// Returns the referenced Secrets of a KubeadmConfig whose bootstrap data does not exist yet.
+/// Returns the Secrets on which a KubeadmConfig whose bootstrap data do not exist yet depends: those that it references, and its own, whose
+/// name may be taken.
 fn named_secrets(config: &KubeadmConfig) -> Vec<String> {
     let status = config.status.as_ref().and_then(|status| status.initialization.as_ref());
     if status.is_some_and(|status| status.data_secret_created == Some(true)) {
@@ -96,7 +97,7 @@ fn named_secrets(config: &KubeadmConfig) -> Vec<String> {
     let users = config.spec.users.iter().filter_map(|user| user.passwd_from.as_ref());
     let files = files.map(|source| source.secret.name.as_str());
     let names = files.chain(users.map(|source| source.secret.name.as_str()));
-    names.map(|name| format!("{namespace}/{name}")).collect()
+    names.chain(config.metadata.name.as_deref()).map(|name| format!("{namespace}/{name}")).collect()
 }
 
 /// Requests a Machine's KubeadmConfig if a field of the Machine changed that the plan depends on.

@@ -20,13 +20,15 @@ use crate::error::Result;
 pub(super) async fn observe(this: &ConfigController, config: &Arc<KubeadmConfig>) -> Result<Observed> {
     let owner = this.owners.of(config);
     let cluster = owner.as_ref().and_then(|owner| this.owners.cluster(owner));
+    let named = this.secrets.objects.get(&NamespacedName::of(config.as_ref()));
+    let (data_secret, taken) = match named {
+        Some(secret) if !data_secret::is_ours(&secret) => (None, Some(secret)),
+        secret => (secret, None),
+    };
     let mut observed = Observed {
         config: config.clone(),
-        data_secret: this
-            .secrets
-            .objects
-            .get(&NamespacedName::of(config.as_ref()))
-            .filter(|secret| data_secret::is_ours(secret)),
+        data_secret,
+        taken,
         lock: Lock::Free,
         authorities: Authorities::default(),
         missing_values: missing_values(&this.secrets.objects, config),

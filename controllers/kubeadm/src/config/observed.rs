@@ -54,6 +54,8 @@ pub struct Observed {
     pub cluster: Option<Arc<Cluster>>,
     /// The Secret with the bootstrap data.
     pub data_secret: Option<Arc<Secret>>,
+    /// The Secret of somebody else that has the name for the bootstrap data.
+    pub taken: Option<Arc<Secret>>,
     /// State of the init lock.
     pub lock: Lock,
     /// State of the authorities and keys.

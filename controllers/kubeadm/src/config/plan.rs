@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use engine::conditions::{self, Reasons, Summary};
 use engine::{initialization, object, owners};
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use schemas::HasConditions;
 use schemas::bootstrap::KubeadmConfig;
@@ -95,6 +96,13 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
     let initialized = cluster.condition_is_true("ControlPlaneInitialized");
     let situation = Situation { observed, owner, cluster };
     let mut plan = situation.provisioned(initialized, now);
+    if matches!(plan.step, Step::Bootstrap(_))
+        && let Some(taken) = &observed.taken
+    {
+        // The present data, if there are some, stay valid as long as their token.
+        let step = if has_data(&observed.config) { Step::WatchToken } else { Step::Wait };
+        plan = Plan { step, ..Plan::waiting(is_taken(taken)) };
+    }
     plan.release_lock = initialized && observed.lock != Lock::Free;
     let owner = data_owner(&observed.config);
     let created = observed.data_secret.as_ref();
@@ -105,6 +113,16 @@ pub fn plan(observed: &Observed, now: DateTime<Utc>) -> Plan {
 /// Returns the owner reference of the Secret with the bootstrap data, in Cluster API's form.
 pub(super) fn data_owner(config: &KubeadmConfig) -> OwnerReference {
     OwnerReference { controller: Some(true), ..owners::reference(config, &()) }
+}
+
+/// Says what to do about a Secret of somebody else that has the name for the bootstrap data.
+fn is_taken(secret: &Secret) -> String {
+    format!(
+        "Secret {} has the name for the bootstrap data, and is of type {}, which users' Secrets have: it is not \
+         overwritten; rename it, or delete it",
+        secret.metadata.name.as_deref().unwrap_or_default(),
+        secret.type_.as_deref().unwrap_or("Opaque")
+    )
 }
 
 fn wait_for_control_plane() -> Plan {

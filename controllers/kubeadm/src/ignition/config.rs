@@ -44,8 +44,3 @@ impl Config {
         Value::Object(self.0).to_string()
     }
 }
-
-/// Returns a URL with `content` as its data.
-pub fn data_url(content: &[u8]) -> String {
-    format!("data:,{}", machinery::url::encode(content))
-}

@@ -2,10 +2,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use schemas::container_linux::mode;
+use schemas::container_linux::{data_url, mode};
 use serde_json::{Value, json};
 
-use super::config::{Config, data_url};
+use super::config::Config;
 use crate::error::{Error, Result};
 use crate::host::{File, Host, Verb};
 use crate::names::file::SENTINEL;
