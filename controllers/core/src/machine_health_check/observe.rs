@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use engine::contract::resource_of;
 use engine::selector;
 use engine::{Error, External, ExternalObject, Manager, NamespacedName, Objects, Result, Workload};
 use k8s_openapi::api::core::v1::Node;
 use kube::api::DynamicObject;
-use kube::core::ApiResource;
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachineHealthCheck};
 use schemas::meta::TemplateReference;
@@ -24,12 +22,6 @@ pub(super) struct HealthCheckController {
     pub machines: Objects<Machine>,
     pub external: External,
     pub recorder: engine::events::Recorder,
-}
-
-/// All objects of a kind of external remediation: templates, or objects that are made from them.
-struct ObjectsOfKind {
-    objects: Objects<DynamicObject>,
-    resource: ApiResource,
 }
 
 /// Returns the reference to the template for external remediation, if there is one.
@@ -49,9 +41,10 @@ impl HealthCheckController {
             machines
                 .map(|machine| Target {
                     node: node_of(workload.as_deref(), &machine),
-                    request: requests
-                        .as_ref()
-                        .map_or(Reference::None, |requests| request_of(requests, &machine)),
+                    // What asks for the remediation of a Machine has its name.
+                    request: requests.as_ref().map_or(Reference::None, |requests| {
+                        found(requests, &NamespacedName::of(machine.as_ref()))
+                    }),
                     machine,
                 })
                 .collect()
@@ -74,46 +67,32 @@ impl HealthCheckController {
     }
 
     async fn template(&self, check: &MachineHealthCheck, template: &TemplateReference) -> Reference {
-        match self.open(&template.api_version, &template.kind).await {
-            Err(error) => Reference::Failed(error.to_string()),
-            Ok(ObjectsOfKind { objects, resource }) => {
-                let namespace = check.metadata.namespace.as_deref().unwrap_or_default();
-                found(&objects, &resource, &NamespacedName::new(namespace, template.name.as_str()))
-            }
-        }
+        let templates = self.external.objects_at(&template.api_version, &template.kind).await;
+        let namespace = check.metadata.namespace.as_deref().unwrap_or_default();
+        found(&templates, &NamespacedName::new(namespace, template.name.as_str()))
     }
 
-    /// Returns the objects that are made from the template: their kind is that of the template without `Template`.
-    async fn requests(&self, template: &TemplateReference) -> Result<ObjectsOfKind> {
+    /// Returns the objects that are made from the template, in its version: their kind is that of the template without `Template`.
+    async fn requests(&self, template: &TemplateReference) -> Result<Objects<DynamicObject>> {
         let kind = template.kind.strip_suffix("Template").ok_or_else(|| {
             Error::failed(format!(
                 "spec.remediation.templateRef.kind {} is not the kind of a template: its name does not end in Template",
                 template.kind
             ))
         })?;
-        self.open(&template.api_version, kind).await
-    }
-
-    /// Opens a kind in the version that the reference names: a request for remediation is made in the version of its template.
-    async fn open(&self, api_version: &str, kind: &str) -> Result<ObjectsOfKind> {
-        let objects = self.external.objects_at(api_version, kind).await?;
-        Ok(ObjectsOfKind { objects, resource: resource_of(api_version, kind) })
+        self.external.objects_at(&template.api_version, kind).await
     }
 }
 
-/// Returns the object that asks for the remediation of `machine`. It has the Machine's name.
-fn request_of(requests: &Result<ObjectsOfKind>, machine: &Machine) -> Reference {
-    match requests {
-        Err(error) => Reference::Failed(error.to_string()),
-        Ok(ObjectsOfKind { objects, resource }) => found(objects, resource, &NamespacedName::of(machine)),
-    }
-}
-
-fn found(objects: &Objects<DynamicObject>, resource: &ApiResource, name: &NamespacedName) -> Reference {
-    let object = objects.get(name);
-    object.map_or(Reference::NotFound, |object| {
+/// Returns an object of external remediation: a template, or what is made from one.
+fn found(objects: &Result<Objects<DynamicObject>>, name: &NamespacedName) -> Reference {
+    let objects = match objects {
+        Ok(objects) => objects,
+        Err(error) => return Reference::Failed(error.to_string()),
+    };
+    objects.get(name).map_or(Reference::NotFound, |object| {
         // No contract says where fields of such objects are: they are only made and deleted.
-        Reference::Found(ExternalObject { object, resource: resource.clone(), contract: "" })
+        Reference::Found(ExternalObject { object, resource: objects.dynamic_type().clone(), contract: "" })
     })
 }
 

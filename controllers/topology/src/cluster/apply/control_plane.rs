@@ -11,11 +11,11 @@ use super::writer::Writer;
 use crate::Desired;
 use crate::desired::Contract;
 
-/// Applies the control plane. While it waits for its next version, nothing but the health check changes: otherwise its machines would be
+/// Applies the control plane. The health check of a new one follows once the Cluster refers to it. While it waits for its next version, nothing but the health check changes: otherwise its machines would be
 /// replaced twice.
 ///
 /// # Errors
-/// A step that failed. A template and a health check that were created for nothing are deleted.
+/// A step that failed. A template that was created for nothing is deleted.
 pub async fn apply(
     writer: &Writer<'_>,
     observed: &Observed,
@@ -23,8 +23,10 @@ pub async fn apply(
     desired: &mut Desired,
 ) -> Result<()> {
     let current = observed.current.control_plane.as_ref();
-    let check = current.and_then(|current| current.health_check.as_ref());
-    health_check::apply(writer, check, desired.control_plane_health_check.as_ref()).await?;
+    if let Some(current) = current {
+        let desired = desired.control_plane_health_check.as_ref();
+        health_check::apply(writer, current.health_check.as_ref(), desired).await?;
+    }
     if decision.versions.control_plane.is_pending {
         return Ok(());
     }
@@ -37,13 +39,10 @@ pub async fn apply(
     }
     let object = current.map(|current| &current.object);
     let applied = writer.apply_object(object, &desired.control_plane).await;
-    if applied.is_err() {
-        let template = desired.control_plane_machines_template.iter().filter(|_| fate != Fate::Kept);
-        writer.clean_up(&template.collect::<Vec<_>>()).await;
-        // A control plane that does not exist yet gets another name at the next attempt, and so does its health check.
-        if let (None, Some(check)) = (object, &desired.control_plane_health_check) {
-            health_check::discard(writer, check).await;
-        }
+    if let (Err(_), Some(template)) = (&applied, &desired.control_plane_machines_template)
+        && fate != Fate::Kept
+    {
+        writer.clean_up(&[template]).await;
     }
     applied?;
     match old {

@@ -39,13 +39,3 @@ pub async fn apply(
     }
     Ok(())
 }
-
-/// Deletes a health check of an object that then could not be created. If it cannot be deleted now, it goes with the Cluster.
-pub async fn discard(writer: &Writer<'_>, created: &Value) {
-    let checks = &writer.handles.checks;
-    if let Some(created) = checks.get(&object::key(created))
-        && let Err(error) = checks.delete(created.as_ref()).await
-    {
-        tracing::debug!(%error, "an unused health check could not be deleted");
-    }
-}

@@ -55,6 +55,10 @@ pub(super) async fn apply(
     let cluster = cluster::apply(writer, &desired.cluster).await;
     Error::aggregate(control_plane.err().into_iter().chain(cluster.err()).collect())?;
     shim::remove(writer, shim).await?;
+    if current.control_plane.is_none() {
+        // Not before: each attempt to create a control plane chooses another name, which is also that of its health check.
+        health_check::apply(writer, None, desired.control_plane_health_check.as_ref()).await?;
+    }
     machine_deployments::apply(writer, observed, decision, &mut desired.machine_deployments).await?;
     machine_pools::apply(writer, observed, decision, &desired.machine_pools).await
 }
