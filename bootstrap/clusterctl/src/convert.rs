@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use machinery::meta::group_version;
 use machinery::schema::Schema;
 use schemas::conversion::{Server, check as check_fields, convert as to_version, converts};
 use serde_json::Value;
@@ -130,7 +131,7 @@ impl Kinds {
     fn convert_in_place(&self, object: &mut Value, what: &str, index: usize) -> Result<Counted> {
         let api_version = text_of(object, "apiVersion").to_owned();
         let kind = text_of(object, "kind").to_owned();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        let (group, version) = group_version(&api_version);
         let known = self.0.get(&(group.to_owned(), kind.clone()));
         let Some(versions) = known.filter(|known| version != TARGET && known.contains_key(version)) else {
             return Ok(Counted { converted: 0, unchanged: 1 });

@@ -72,7 +72,8 @@ fn of_machine(pools: &Objects<MachinePool>, change: &Change<Machine>) -> Vec<Req
 
 /// Returns the DevMachinePool of a DevMachine without an owner reference to any, as after a restore from a backup.
 fn of_lost_machine(pools: &Objects<MachinePool>, change: &Change<DevMachine>) -> Vec<Request> {
-    let Some(machine) = &change.new else { return Vec::new() };
+    let of_pool = |machine: &&Arc<DevMachine>| label(machine.as_ref(), engine::names::POOL_NAME).is_some();
+    let Some(machine) = change.new.as_ref().filter(of_pool) else { return Vec::new() };
     let cluster = label(machine.as_ref(), engine::names::CLUSTER_NAME);
     let is_owned = owners::find(machine.as_ref(), DevMachinePool::GROUP, DevMachinePool::KIND).is_some();
     let (Some(cluster), false) = (cluster, is_owned) else { return Vec::new() };

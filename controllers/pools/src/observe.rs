@@ -1,6 +1,6 @@
 //! Reads the objects on which the plan of a DevMachinePool depends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::batch::to_create;
@@ -71,13 +71,10 @@ impl DevMachinePoolController {
         cluster: &Cluster,
     ) -> Vec<Arc<DevMachine>> {
         let mut found = self.dev_machines.by_owner(uid(dev));
-        let known: BTreeSet<String> = found.iter().map(|machine| uid(machine.as_ref()).to_owned()).collect();
-        let of_cluster = self.dev_machines.by_cluster(&NamespacedName::of(cluster));
-        found.extend(
-            of_cluster
-                .into_iter()
-                .filter(|machine| !known.contains(uid(machine.as_ref())) && is_lost(machine, dev, pool)),
-        );
+        let of_cluster = self.dev_machines.by_cluster(&NamespacedName::of(cluster)).into_iter();
+        found.extend(of_cluster.filter(|machine| {
+            !owners::is_owned_by(machine.as_ref(), uid(dev)) && is_lost(machine, dev, pool)
+        }));
         found
     }
 
@@ -99,6 +96,6 @@ pub(crate) fn is_lost(machine: &DevMachine, dev: &DevMachinePool, pool: &Machine
 
 /// Returns whether the label of a DevMachine names a MachinePool.
 pub(crate) fn is_labelled(machine: &DevMachine, pool: &MachinePool) -> bool {
-    let name = naming::label_value(pool.metadata.name.as_deref().unwrap_or_default());
-    label(machine, engine_names::POOL_NAME) == Some(name.as_str())
+    label(machine, engine_names::POOL_NAME)
+        .is_some_and(|name| name == naming::label_value(pool.metadata.name.as_deref().unwrap_or_default()))
 }

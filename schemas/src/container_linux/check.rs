@@ -6,10 +6,8 @@ use machinery::url;
 use serde_json::Value;
 
 use super::parts::{absolute, each, text};
-use super::{disks, units};
+use super::{MAX_MODE, disks, units};
 
-/// The largest bits of a mode.
-const MAX_MODE: i64 = 0o7777;
 /// Where Ignition can download from.
 const SCHEMES: &[&str] = &["http", "https", "oem", "tftp", "s3", "data"];
 /// Hexadecimal digits of the sum of SHA-512, the only function that Ignition 2 knows.

@@ -1,8 +1,8 @@
 //! Converts a checked Container Linux Config into an Ignition configuration.
 
-use machinery::url;
 use serde_json::{Value, json};
 
+use super::data_url;
 use super::parts::text;
 use super::size::mebibytes;
 
@@ -10,8 +10,8 @@ use super::size::mebibytes;
 const FILE_MODE: u32 = 0o644;
 /// The bits of a directory for which none are given.
 const DIRECTORY_MODE: u32 = 0o755;
-/// The words for types of partitions.
-const PARTITION_TYPES: &[(&str, &str)] = &[
+/// The words for types of partitions, and their GUIDs.
+pub(super) const PARTITION_TYPES: &[(&str, &str)] = &[
     ("raid_containing_root", "be9067b9-ea49-4f15-b4f6-f36f8c9e1818"),
     ("linux_filesystem_data", "0fc63daf-8483-4772-8e79-3d69d8477de4"),
     ("raid_partition", "a19d880f-05fc-4d3b-a006-743f0f84911e"),
@@ -72,7 +72,7 @@ fn contents(given: &Value) -> Value {
     let source = match (text(given, "inline"), text(remote, "url")) {
         ("", "") => "data:,".to_owned(),
         ("", url) => url.to_owned(),
-        (inline, _) => format!("data:,{}", url::encode(inline.as_bytes())),
+        (inline, _) => data_url(inline.as_bytes()),
     };
     let mut out = json!({"source": source});
     if !text(remote, "compression").is_empty() {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::convert::PARTITION_TYPES;
 use super::parts::{absolute, each, text};
 
 /// The most letters of a partition's name.
@@ -14,8 +15,6 @@ const WITHOUT_SPARES: &[&str] = &["linear", "raid0", "0", "stripe"];
 const LEVELS: &[&str] = &["raid1", "1", "mirror", "raid4", "4", "raid5", "5", "raid6", "6", "raid10", "10"];
 /// Lengths of the parts of a GUID.
 const GUID: [usize; 5] = [8, 4, 4, 4, 12];
-/// Words in place of a GUID: see `convert`.
-const WORDS: &[&str] = &["raid_containing_root", "linux_filesystem_data", "raid_partition", "swap_partition"];
 
 type Checked = Result<(), String>;
 
@@ -60,7 +59,7 @@ fn partition(path: &str, partition: &Value, strict: bool) -> Checked {
     }
     for field in ["guid", "type_guid"] {
         let guid = text(partition, field);
-        let is_word = field == "type_guid" && WORDS.contains(&guid);
+        let is_word = field == "type_guid" && PARTITION_TYPES.iter().any(|(word, _)| *word == guid);
         if !guid.is_empty() && !is_word && !is_guid(guid) {
             return Err(format!("{path}.{field} must have the form 01234567-89AB-CDEF-EDCB-A98765432101"));
         }

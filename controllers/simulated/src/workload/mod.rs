@@ -343,9 +343,10 @@ impl Workload {
             self.api.ensure(object).await?;
         }
         // Machines whose Nodes were there before the DaemonSet have no Pod of it yet.
-        let hosts = self.hosts.lock().clone().into_iter();
-        let nodes = hosts.filter(|(_, parts)| parts.contains(&Part::Node)).map(|(name, _)| name);
-        proxies::ensure(&self.api, nodes.chain([host.name.clone()]), now).await?;
+        let is_node =
+            |(name, parts): (&String, &BTreeSet<Part>)| parts.contains(&Part::Node).then(|| name.clone());
+        let nodes: Vec<String> = self.hosts.lock().iter().filter_map(is_node).collect();
+        proxies::ensure(&self.api, nodes.into_iter().chain([host.name.clone()]), now).await?;
         if let Some(endpoint) = &host.endpoint {
             self.api.ensure(objects::cluster_info(endpoint, authority.certificate())).await?;
         }

@@ -55,7 +55,9 @@ pub(super) async fn ensure(
 ) -> Result<(), Status> {
     let Some(set) = api.get(DAEMON_SET).await else { return Ok(()) };
     for node in nodes {
-        api.ensure(pod(&node, &set, now)).await?;
+        if api.get(Place::pod(KUBE_SYSTEM, &name(&node))).await.is_none() {
+            api.ensure(pod(&node, &set, now)).await?;
+        }
     }
     Ok(())
 }

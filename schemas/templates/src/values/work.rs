@@ -1,6 +1,7 @@
 //! Counts the work of a rendering, and makes all its values.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use machinery::pattern::Pattern;
 
@@ -17,7 +18,7 @@ pub(crate) struct Work {
     /// All maps of the rendering. They may contain each other in circles or deep chains, so they are emptied one by one in the end.
     maps: Vec<Map>,
     /// The regular expressions that are compiled.
-    regexes: BTreeMap<Vec<u8>, Pattern>,
+    regexes: BTreeMap<Vec<u8>, Arc<Pattern>>,
 }
 
 impl Drop for Work {
@@ -119,12 +120,12 @@ impl Work {
         &mut self,
         pattern: &[u8],
         compile: impl FnOnce(&[u8]) -> Outcome<Pattern>,
-    ) -> Outcome<Pattern> {
+    ) -> Outcome<Arc<Pattern>> {
         if let Some(regex) = self.regexes.get(pattern) {
             return Ok(regex.clone());
         }
         self.steps(limits::REGEX_STEPS as usize)?;
-        let regex = compile(pattern)?;
+        let regex = Arc::new(compile(pattern)?);
         self.regexes.insert(pattern.to_vec(), regex.clone());
         Ok(regex)
     }

@@ -77,12 +77,12 @@ pub const SPECS: [Spec; 35] = [
 ///
 /// # Errors
 /// No spec has the name, or it cannot run.
-pub fn select(names: &[String]) -> Result<Vec<Spec>> {
+pub fn select<N: AsRef<str>>(names: &[N]) -> Result<Vec<Spec>> {
     let runs = SPECS.iter().filter(|spec| spec.cannot.is_none());
     match names {
         [] => Ok(runs.filter(|spec| spec.short).copied().collect()),
-        [all] if all == "all" => Ok(runs.copied().collect()),
-        names => names.iter().map(|name| named(name)).collect(),
+        [all] if all.as_ref() == "all" => Ok(runs.copied().collect()),
+        names => names.iter().map(|name| named(name.as_ref())).collect(),
     }
 }
 

@@ -6,11 +6,11 @@ pub mod suite;
 pub mod templates;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use clusterctl::inventory::Installed;
 use futures::StreamExt as _;
-use serde_json::json;
 use server::providers::VERSION;
 
 use self::list::Spec;
@@ -61,24 +61,14 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
 /// Enters the provider of the simulated machines in clusterctl's inventory, where the suite looks for the version of its templates. The server
 /// does not list it.
 async fn enter_infrastructure(site: &Site) -> Result<()> {
-    const NAMESPACE: &str = "capd-system";
-    const NAME: &str = "infrastructure-docker";
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
-    site.objects.apply(&namespace).await?;
-    let labels = json!({
-        "clusterctl.cluster.x-k8s.io": "",
-        "clusterctl.cluster.x-k8s.io/core": "inventory",
-        "cluster.x-k8s.io/provider": NAME,
-    });
-    let entry = json!({
-        "apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3",
-        "kind": "Provider",
-        "metadata": {"name": NAME, "namespace": NAMESPACE, "labels": labels},
-        "providerName": "docker",
-        "type": "InfrastructureProvider",
-        "version": VERSION,
-    });
-    site.objects.apply(&entry).await
+    let provider = Installed {
+        name: "docker".to_owned(),
+        type_name: "InfrastructureProvider".to_owned(),
+        version: VERSION.to_owned(),
+        namespace: "capd-system".to_owned(),
+    };
+    site.objects.apply(&provider.namespace_object()).await?;
+    site.objects.apply(&provider.entry()).await
 }
 
 /// Writes the templates, and returns the configuration of the suite. The versions of the providers are the ones that the server lists.
@@ -93,29 +83,19 @@ fn configure(tools: &Path, folder: &Path) -> Result<String> {
         fs::write(&changed, templates::in_memory(&fs::read_to_string(&path)?))?;
         files.push(changed);
     }
-    let providers: Vec<Entry> = PROVIDERS
-        .iter()
-        .map(|provider| Entry {
+    let built_in = PROVIDERS.iter().map(|provider| (provider, VERSION));
+    let providers = built_in.chain([(&EXTENSION, EXTENSION.version)]).map(|(provider, version)| {
+        let components = provider.url(tools);
+        let templates = files.iter().filter(|_| provider.name == "docker").cloned();
+        Entry {
             name: provider.name,
             kind: provider.kind,
-            version: VERSION.to_owned(),
-            components: provider.url(tools),
-            files: metadata(provider.url(tools))
-                .chain(files.iter().filter(|_| provider.name == "docker").cloned())
-                .collect(),
-        })
-        .chain([Entry {
-            name: EXTENSION.name,
-            kind: EXTENSION.kind,
-            version: EXTENSION.version.to_owned(),
-            components: EXTENSION.url(tools),
-            files: metadata(EXTENSION.url(tools)).collect(),
-        }])
-        .collect();
+            version: version.to_owned(),
+            files: std::iter::once(components.with_file_name("metadata.yaml")).chain(templates).collect(),
+            components,
+        }
+    });
+    let providers: Vec<Entry> = providers.collect();
     let text = fs::read_to_string(upstream.join("docker.yaml"))?;
     Ok(configuration(&text, &providers, &upstream.join("kindnet.yaml"))?.to_string())
-}
-
-fn metadata(components: PathBuf) -> impl Iterator<Item = PathBuf> {
-    components.parent().map(|folder| folder.join("metadata.yaml")).into_iter()
 }

@@ -10,15 +10,12 @@ use serde_json::{Value, json};
 
 use super::repository::{self, EXTENSION, PROVIDERS, Provider};
 use super::site::Site;
+use crate::e2e::list::{self, Spec};
 use crate::e2e::suite::Suite;
 use crate::output::say;
 
-/// Names, and parts of what the suite calls the specs, as regular expressions.
-const SPECS: [(&str, &str); 3] = [
-    ("clusterclass_changes", "When testing ClusterClass changes"),
-    ("clusterclass_rollout", "When testing ClusterClass rollouts"),
-    ("scale", "using in-memory backend"),
-];
+/// The specs.
+const SPECS: [&str; 3] = ["clusterclass_changes", "clusterclass_rollout", "scale"];
 /// Those which a run by name plays by default. The one about scale takes longest.
 const SHORT: usize = 2;
 /// The variables of the suite and of its templates, the feature gates of the providers first.
@@ -63,8 +60,8 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, all: bool) -> Resul
     let kubeconfig = site.server.kubeconfig();
     let (configuration, clusterctl) = (suite.as_path(), Some(configuration.as_path()));
     let suite = Suite { tools, folder, kubeconfig: &kubeconfig, configuration, clusterctl, direct: false };
-    let specs = if all { &SPECS[..] } else { &SPECS[..SHORT] };
-    for (name, focus) in specs {
+    let names = if all { &SPECS[..] } else { &SPECS[..SHORT] };
+    for Spec { name, focus, .. } in list::select(names)? {
         suite.play(name, focus).await?;
         say(&format!("passed: {name}"))?;
     }

@@ -81,7 +81,7 @@ impl Remote {
             }
         }
         failures.extend(self.lost.clone().filter(|reason| !failures.contains(reason)));
-        if was_generated && is_retried && !failures.is_empty() {
+        if was_generated && is_retried {
             is_retried = false;
             failures.push(GENERATED_ONCE.to_owned());
         }
