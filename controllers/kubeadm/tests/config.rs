@@ -117,10 +117,8 @@ fn a_secret_of_somebody_else_is_waited_for() {
 
     let pool = from(json!({"metadata": {"name": "p"}, "spec": {"clusterName": "c",
         "template": {"spec": {"clusterName": "c", "version": "v1.36.0", "bootstrap": {}}}}}));
-    let with_data = json!({"metadata": {"name": "m"}, "spec": {}, "status": {"dataSecretName": "m",
-        "initialization": {"dataSecretCreated": true}}});
     let renewed = Observed {
-        config: Arc::new(from(with_data)),
+        config: Arc::new(from(with_token())),
         owner: Some(Owner::Pool(Arc::new(pool))),
         token: Token::Missing,
         ..new
