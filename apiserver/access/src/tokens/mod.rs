@@ -51,7 +51,7 @@ pub(super) struct Inner {
 /// The claims of a token that this server signed.
 enum Signed {
     /// Those of a token that expires.
-    Account(Claims),
+    Account(Box<Claims>),
     /// Those of a token that stands in a Secret.
     InSecret(secrets::Claims),
 }
@@ -168,7 +168,7 @@ impl Inner {
         let parsed = jwt::parse(token)?;
         let signed = match secrets::Claims::read(&parsed.payload) {
             Some(claims) => Signed::InSecret(claims),
-            None => Signed::Account(Claims::read(&parsed.payload, &self.issuer)?),
+            None => Signed::Account(Box::new(Claims::read(&parsed.payload, &self.issuer)?)),
         };
         if !parsed.is_signed_by(self.keys.verifying()) {
             return None;
