@@ -13,8 +13,19 @@ pub struct Suite {
     pub module: String,
     /// Version, for example `v0.24.1`.
     pub version: String,
+    /// What the project's Makefile renders before its tests.
+    pub rendered: Vec<Rendered>,
     /// The packages to run, in order.
     pub packages: Vec<Package>,
+}
+
+/// A kustomization, and the file that its manifests become. Both are paths in the module.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rendered {
+    /// The folder of the kustomization.
+    pub from: String,
+    /// The file.
+    pub to: String,
 }
 
 /// A folder with tests.
@@ -42,6 +53,7 @@ impl Suite {
     /// The number of a line that is not in the described format or in the wrong place.
     pub fn parse(name: &str, text: &str) -> Result<Self> {
         let mut module = None;
+        let mut rendered = Vec::new();
         let mut packages: Vec<Package> = Vec::new();
         for (number, line) in (1..).zip(text.lines()) {
             let wrong = || format!("{name}.txt:{number}: {line:?}");
@@ -49,6 +61,10 @@ impl Suite {
             match word {
                 "#" => {}
                 "module" => module = Some(rest.split_once(' ').with_context(wrong)?),
+                "kustomize" => {
+                    let (from, to) = rest.split_once(' ').with_context(wrong)?;
+                    rendered.push(Rendered { from: from.to_owned(), to: to.to_owned() });
+                }
                 "package" => packages.push(Package { folder: rest.to_owned(), fails: Vec::new() }),
                 "fails" => {
                     let expected = Expected { test: rest.to_owned(), reason: String::new() };
@@ -62,14 +78,18 @@ impl Suite {
                     }
                     reason.push_str(line.trim());
                 }
-                _ => bail!("{}: a line begins with #, module, package, fails or two spaces", wrong()),
+                _ => bail!(
+                    "{}: a line begins with #, module, kustomize, package, fails or two spaces",
+                    wrong()
+                ),
             }
         }
         let (module, version) = module.with_context(|| format!("{name}.txt names no module"))?;
         for expected in packages.iter().flat_map(|package| &package.fails) {
             ensure!(!expected.reason.is_empty(), "{name}.txt does not say why {:?} fails", expected.test);
         }
-        Ok(Self { name: name.to_owned(), module: module.to_owned(), version: version.to_owned(), packages })
+        let (name, module, version) = (name.to_owned(), module.to_owned(), version.to_owned());
+        Ok(Self { name, module, version, rendered, packages })
     }
 
     /// Reads all files of a folder, sorted by name.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::list::Suite;
+use super::list::{Rendered, Suite};
 
 /// Limits for the tests of a package, as Go's and as ginkgo's flag. ginkgo's is shorter, since it ends in an
 /// orderly way and stops the servers that it started.
@@ -33,10 +33,10 @@ pub struct Module {
 }
 
 impl Module {
-    /// Downloads the module of `suite` to `tools`, unless it is already there.
+    /// Downloads the module of `suite` to `tools` and renders its manifests with the kubectl of `tools`, unless it is already there.
     ///
     /// # Errors
-    /// Fails if Go cannot download it.
+    /// Fails if Go cannot download it, or a kustomization is wrong.
     pub fn fetch(tools: &Path, suite: &Suite) -> Result<Self> {
         let folder = tools.join("suites").join(format!("{}-{}", suite.name, suite.version));
         let module = Self { work: folder.join("work"), folder: folder.join("module") };
@@ -50,8 +50,21 @@ impl Module {
         ensure!(output.status.success(), "{wanted}: {}{errors}", printed["Error"]);
         let cached = printed["Dir"].as_str().context("go mod download names no folder")?;
         copy(Path::new(cached), &module.folder).with_context(|| wanted)?;
+        for rendered in &suite.rendered {
+            module.render(&tools.join("kubectl"), rendered)?;
+        }
         fs::create_dir_all(&module.work)?;
         Ok(module)
+    }
+
+    fn render(&self, kubectl: &Path, Rendered { from, to }: &Rendered) -> Result<()> {
+        let to = self.folder.join(to);
+        fs::create_dir_all(to.parent().context("a file in a folder")?)?;
+        let file = File::create(&to).with_context(|| to.display().to_string())?;
+        let mut kustomize = Command::new(kubectl);
+        let status = kustomize.arg("kustomize").arg(self.folder.join(from)).stdout(file).status()?;
+        ensure!(status.success(), "kubectl kustomize {from}");
+        Ok(())
     }
 
     /// Builds the test program of a package, unless it exists.

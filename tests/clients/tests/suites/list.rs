@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use clients::suites::list::{Expected, Suite};
+use clients::suites::list::{Expected, Rendered, Suite};
 
 #[test]
 fn every_file_is_understood_and_versions_are_those_of_our_own_programs() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let suites = Suite::all(&here.join("suites")).unwrap();
     let names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
-    assert_eq!(names, ["controller-runtime", "flux-ssa"]);
+    assert_eq!(names, ["controller-runtime", "flux-ssa", "karpenter", "kueue"]);
     let ours = std::fs::read_to_string(here.join("programs/go/go.mod")).unwrap();
     let wanted = format!("{} {}\n", suites[0].module, suites[0].version);
     assert!(ours.contains(&wanted), "{wanted}");
@@ -17,10 +17,11 @@ fn every_file_is_understood_and_versions_are_those_of_our_own_programs() {
 
 #[test]
 fn reasons_belong_to_the_test_above() {
-    let text = "# p\nmodule m v1\npackage .\npackage a/b\nfails T/x y\n  because\n  of it\n";
+    let text = "# p\nmodule m v1\nkustomize config/crd out/crds.yaml\npackage .\npackage a/b\nfails T/x y\n  because\n  of it\n";
     let suite = Suite::parse("s", text).unwrap();
     let expected = Expected { test: "T/x y".into(), reason: "because of it".into() };
-    assert_eq!(suite.packages[0].fails, []);
+    let rendered = Rendered { from: "config/crd".into(), to: "out/crds.yaml".into() };
+    assert_eq!((suite.rendered, &suite.packages[0].fails), (vec![rendered], &Vec::new()));
     assert_eq!(suite.packages[1].fails, [expected]);
     for wrong in
         ["package .\n", "module m v1\nfails T\n", "module m v1\npackage .\nfails T\n", "module m\n", "x\n"]
