@@ -1,18 +1,23 @@
 //! Providers whose controllers run in the process of the server itself. Nothing of them is fetched or installed.
 //!
-//! The server names them in a ConfigMap. Those of a first installation are in the inventory from the start; the others get their entries
-//! when somebody chooses them, because `clusterctl move` refuses a target that lacks a provider of the source's inventory.
+//! The server names them in a ConfigMap. Those that Cluster API itself publishes are in the inventory from the start; the others get their
+//! entries when somebody chooses them, because `clusterctl move` refuses a target that lacks a provider of the source's inventory.
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use kube::api::{DynamicObject, PostParams};
 use kube::{Api, Client};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::configuration::{Configuration, ProviderType, parse_name};
-use crate::deployments::is_in_process;
+use crate::deployments::{self, is_in_process};
 use crate::install::Objects;
-use crate::inventory::Installed;
+use crate::inventory::{self, Installed};
+use crate::removal::Removal;
 use crate::repository::has_source;
-use crate::{Context, Result, version};
+use crate::{Context, Error, Result, version};
 
 /// The namespace of the ConfigMap.
 pub const NAMESPACE: &str = "kube-system";
@@ -26,12 +31,21 @@ pub struct BuiltIn {
     pub provider: Installed,
     /// Whether its controllers stand aside as long as the same provider is installed.
     pub stands_aside: bool,
+    /// Whether its entry is in the inventory from the start, and not only when somebody chooses the provider.
+    pub is_listed: bool,
+    /// The backends of its machines that controllers of the server serve; empty for a provider whose machines have no backend.
+    pub backends: Vec<String>,
 }
 
 impl BuiltIn {
     /// Whether it is the one of this name and type.
     pub fn is(&self, name: &str, kind: ProviderType) -> bool {
         self.provider.name == name && self.provider.type_name == kind.name()
+    }
+
+    /// Whether machines of this backend are served.
+    pub fn has_backend(&self, name: &str) -> bool {
+        self.backends.iter().any(|backend| backend == name)
     }
 
     /// Whether another one is to be installed in its place: somebody has said where that comes from.
@@ -52,6 +66,12 @@ pub fn config_map(providers: &[BuiltIn]) -> Value {
             if one.stands_aside {
                 value["standsAside"] = true.into();
             }
+            if one.is_listed {
+                value["listed"] = true.into();
+            }
+            if !one.backends.is_empty() {
+                value["backends"] = json!(one.backends);
+            }
             (one.provider.label(), value.to_string().into())
         })
         .collect();
@@ -67,15 +87,42 @@ pub async fn providers(client: &Client) -> Result<Vec<BuiltIn>> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
     let failed = || "failed to look for providers that are built in".to_owned();
     let data = maps.get_opt(NAME).await.context(failed)?.and_then(|map| map.data).unwrap_or_default();
-    let read = |text: String| {
-        let value: Value = serde_json::from_str(&text).ok()?;
+    Ok(named(&data))
+}
+
+/// Returns the providers that the data of the ConfigMap name.
+pub fn named(data: &BTreeMap<String, String>) -> Vec<BuiltIn> {
+    let read = |text: &String| {
+        let value: Value = serde_json::from_str(text).ok()?;
         let text = |field: &str| Some(value[field].as_str()?.to_owned());
         let (name, type_name) = (text("name")?, text("type")?);
         let (version, namespace) = (text("version")?, text("namespace")?);
         let provider = Installed { name, type_name, version, namespace };
-        Some(BuiltIn { provider, stands_aside: value["standsAside"] == true })
+        let backends = value["backends"].as_array().into_iter().flatten();
+        Some(BuiltIn {
+            provider,
+            stands_aside: value["standsAside"] == true,
+            is_listed: value["listed"] == true,
+            backends: backends.filter_map(Value::as_str).map(str::to_owned).collect(),
+        })
     };
-    Ok(data.into_values().filter_map(read).collect())
+    data.values().filter_map(read).collect()
+}
+
+/// Returns the entries of an inventory without those that are there from the start, so that nobody has chosen their providers.
+///
+/// # Errors
+/// The cluster does not answer.
+pub async fn without_listed(known: Vec<Installed>, client: &Client) -> Result<Vec<Installed>> {
+    let listed: Vec<BuiltIn> = providers(client).await?.into_iter().filter(|one| one.is_listed).collect();
+    let mut chosen = Vec::new();
+    for one in known {
+        let is_listed = listed.iter().any(|built_in| built_in.provider.label() == one.label());
+        if !is_listed || !deployments::of(client, &one).await?.is_empty() {
+            chosen.push(one);
+        }
+    }
+    Ok(chosen)
 }
 
 /// A chosen provider that is built in.
@@ -155,4 +202,47 @@ pub async fn record(provider: &Installed, known: &[Installed], objects: &Objects
     }
     objects.apply(&provider.namespace_object()).await?;
     objects.apply(&provider.entry()).await
+}
+
+/// Removes the entries that say of a provider that it is built in, after the same provider has been installed in another namespace.
+///
+/// # Errors
+/// The cluster refuses or does not answer.
+pub(crate) async fn forget_replaced(new: &Installed, client: &Client) -> Result<()> {
+    for old in inventory::providers(client).await? {
+        if old.label() == new.label() && old.namespace != new.namespace && is_in_process(client, &old).await?
+        {
+            inventory::forget(client, &old).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Creates the entry of a provider that has been deleted, if it is also built in and always listed: its controllers take over.
+///
+/// # Errors
+/// The cluster refuses or does not answer.
+pub(crate) async fn list_again(deleted: &Installed, removal: Removal, client: &Client) -> Result<()> {
+    let all = providers(client).await?;
+    let is_it = |one: &&BuiltIn| one.is_listed && one.provider.label() == deleted.label();
+    let Some(BuiltIn { provider, .. }) = all.iter().find(is_it) else { return Ok(()) };
+    // A namespace that is being deleted takes no entry.
+    if removal.namespace && provider.namespace == deleted.namespace {
+        return Ok(());
+    }
+    let entries: Api<DynamicObject> =
+        Api::namespaced_with(client.clone(), &provider.namespace, &inventory::resource());
+    create::<Namespace>(&Api::all(client.clone()), provider.namespace_object()).await?;
+    create(&entries, provider.entry()).await
+}
+
+async fn create<K>(api: &Api<K>, object: Value) -> Result<()>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned + serde::Serialize,
+{
+    let object = serde_json::from_value(object).map_err(|error| Error::invalid(error.to_string()))?;
+    match api.create(&PostParams::default(), &object).await {
+        Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => Ok(()),
+        created => created.map(drop).context(|| "failed to list a provider that is built in".to_owned()),
+    }
 }

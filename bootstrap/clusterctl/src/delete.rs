@@ -7,7 +7,7 @@ use crate::deployments::is_in_process;
 use crate::install::{Chosen, FLAGS, Tools};
 use crate::inventory::{self, Installed};
 use crate::removal::{Removal, joined, kinds_with_objects};
-use crate::{Error, Result, removal};
+use crate::{Error, Result, built_in, removal};
 
 /// How providers are deleted.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,6 +65,7 @@ pub async fn delete(chosen: Chosen, options: Options, tools: &Tools<'_>) -> Resu
             inventory: true,
         };
         removal::delete(tools.client, provider, what).await?;
+        built_in::list_again(provider, what, tools.client).await?;
     }
     Ok(())
 }
@@ -75,7 +76,8 @@ pub async fn delete(chosen: Chosen, options: Options, tools: &Tools<'_>) -> Resu
 /// The cluster refuses a deletion; all others are done nevertheless.
 pub async fn delete_one(provider: &Installed, client: &Client) -> Result<()> {
     let what = Removal { inventory: true, ..Removal::default() };
-    removal::delete(client, provider, what).await
+    removal::delete(client, provider, what).await?;
+    built_in::list_again(provider, what, client).await
 }
 
 /// Finds the chosen providers among the installed ones.

@@ -21,7 +21,7 @@ const END: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// The cluster does not answer.
-pub(crate) async fn is_in_process(client: &Client, provider: &Installed) -> Result<bool> {
+pub async fn is_in_process(client: &Client, provider: &Installed) -> Result<bool> {
     let built_in = built_in::providers(client).await?;
     let is_named = built_in.iter().any(|one| one.provider.label() == provider.label());
     Ok(is_named && of(client, provider).await?.is_empty())

@@ -87,6 +87,17 @@ pub struct Installed {
 }
 
 impl Installed {
+    /// Reads an entry of the inventory.
+    pub fn read(entry: &DynamicObject) -> Self {
+        let text = |field: &str| entry.data[field].as_str().unwrap_or_default().to_owned();
+        Self {
+            name: text("providerName"),
+            type_name: text("type"),
+            version: text("version"),
+            namespace: entry.metadata.namespace.clone().unwrap_or_default(),
+        }
+    }
+
     /// The entry of a provider that is not installed yet.
     pub fn of(components: &Components) -> Self {
         Self {
@@ -174,15 +185,7 @@ pub fn resource() -> ApiResource {
 pub async fn providers(client: &Client) -> Result<Vec<Installed>> {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource());
     let list = api.list(&ListParams::default()).await.context(|| "failed get providers".to_owned())?;
-    let text =
-        |object: &DynamicObject, field: &str| object.data[field].as_str().unwrap_or_default().to_owned();
-    let installed = |object: &DynamicObject| Installed {
-        name: text(object, "providerName"),
-        type_name: text(object, "type"),
-        version: text(object, "version"),
-        namespace: object.metadata.namespace.clone().unwrap_or_default(),
-    };
-    Ok(list.items.iter().map(installed).collect())
+    Ok(list.items.iter().map(Installed::read).collect())
 }
 
 /// Removes the entry of a provider, if there is one.

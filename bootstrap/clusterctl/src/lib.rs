@@ -27,4 +27,5 @@ pub mod upgrade;
 pub mod version;
 pub mod yaml;
 
+pub use deployments::is_in_process;
 pub use error::{Context, Error, Result, cluster_message};

@@ -118,6 +118,20 @@ async fn another_network_of_pods_is_a_resource_set() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_provider_without_nodes_makes_a_simulated_cluster() {
+    let place = Place::start("core,simulated", &[]).await;
+    let folder = place.folder.path();
+    for arguments in [&[][..], &["-i", "docker"]] {
+        let objects = generate(folder, arguments).await.unwrap();
+        let simulates = |object: &Value| object["spec"]["backend"]["inMemory"].is_object();
+        assert!(objects.iter().any(simulates), "{arguments:?}: {objects:?}");
+    }
+    let refused = generate(folder, &["--cni", "bridge"]).await.unwrap_err();
+    assert!(refused.contains("is not built into this management cluster"), "{refused}");
+    place.process.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_without_the_provider_says_so() {
     let place = Place::start("none", &[]).await;
     let refused = generate(place.folder.path(), &["--cni", "bridge"]).await.unwrap_err();

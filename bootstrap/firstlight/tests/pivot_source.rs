@@ -40,6 +40,16 @@ async fn a_source_with_the_docker_provider_keeps_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_source_whose_own_controllers_are_listed_as_the_docker_provider_has_no_other() {
+    for chosen in ["all", "core,simulated", "core,containers"] {
+        let place = Place::start(chosen, &[]).await;
+        let client = place.process.plane.client("test");
+        assert_eq!(controllers_of(None, &client).await.unwrap(), Selection::all(), "{chosen}");
+        place.process.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_server_says_what_runs_in_it() {
     for chosen in ["core,simulated", "core,kubeadm-bootstrap,kubeadm-control-plane"] {
         let place = Place::start(chosen, &[]).await;

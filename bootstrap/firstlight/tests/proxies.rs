@@ -147,7 +147,7 @@ async fn what_is_built_in_needs_no_network() {
         machine.providers().await,
         [
             "caip-in-cluster-system/ipam-in-cluster v1.0.0",
-            "capd-system/infrastructure-docker v1.14.2",
+            "capd-system/infrastructure-docker v1.14.0",
             "capi-kubeadm-bootstrap-system/bootstrap-kubeadm v1.14.0",
             "capi-kubeadm-control-plane-system/control-plane-kubeadm v1.14.0",
             "capi-system/cluster-api v1.14.0",

@@ -78,10 +78,8 @@ pub(crate) async fn observe(
     let is_known = configuration.knows(&object.provider.name, object.kind());
     let digest = inputs::digest(&object.spec, &secret, &maps, &manifests);
     let in_process = in_process(&object, &deployments, context, configuration);
-    if in_process.is_none() && is_built_in(&object, context) && deployments.is_empty() {
-        // The entry only says that the provider is built in: nothing of it is installed.
-        let label = object.provider.label();
-        inventory.retain(|entry| entry.label() != label || entry.namespace != object.namespace);
+    if in_process.is_none() && is_built_in(&object, context) {
+        inventory = without_listed(client, inventory, &object.provider.label()).await?;
     }
     Ok(Observed {
         in_process,
@@ -102,9 +100,24 @@ pub(crate) async fn observe(
 /// # Errors
 /// The API server refuses or does not answer.
 pub(crate) async fn deployments(client: &Client, object: &Declared) -> Result<Vec<Deployment>> {
-    let api: Api<Deployment> = Api::namespaced(client.clone(), &object.namespace);
-    let labels = ListParams::default().labels(&format!("{PROVIDER}={}", object.provider.label()));
+    deployments_in(client, &object.namespace, &object.provider.label()).await
+}
+
+async fn deployments_in(client: &Client, namespace: &str, label: &str) -> Result<Vec<Deployment>> {
+    let api: Api<Deployment> = Api::namespaced(client.clone(), namespace);
+    let labels = ListParams::default().labels(&format!("{PROVIDER}={label}"));
     Ok(api.list(&labels).await.map_err(|error| Error::api("list Deployments", error))?.items)
+}
+
+/// Returns the inventory without the entries that only say that the provider is built in: nothing of it is installed.
+async fn without_listed(client: &Client, known: Vec<Installed>, label: &str) -> Result<Vec<Installed>> {
+    let mut installed = Vec::new();
+    for entry in known {
+        if entry.label() != label || !deployments_in(client, &entry.namespace, label).await?.is_empty() {
+            installed.push(entry);
+        }
+    }
+    Ok(installed)
 }
 
 /// Returns whether the controllers of the provider run in this process, and stand aside when another one is installed.

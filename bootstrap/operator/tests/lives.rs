@@ -7,7 +7,9 @@ use test_plane::get;
 use crate::operator::support::garden::{
     self, NAME, TOKEN, components, declare, deployment, publish, variables,
 };
-use crate::operator::support::{condition, fixture, fixture_with_garden, has, read, says};
+use crate::operator::support::{
+    condition, fixture, fixture_with_garden, fixture_with_listed_garden, has, read, says,
+};
 
 #[tokio::test(start_paused = true)]
 async fn it_waits_for_its_secret_and_its_files() {
@@ -266,4 +268,26 @@ async fn an_object_that_names_a_source_installs_it_in_place_of_the_controllers_o
         .until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none())
         .await;
     assert!(deployment(&fixture).await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_that_is_always_listed_is_replaced_in_any_namespace_and_comes_back() {
+    let fixture = fixture_with_listed_garden().await;
+    variables(&fixture).await;
+    publish(&fixture, "v0.3.0").await;
+    let version = async |namespace: &str| {
+        let path = format!(
+            "/apis/clusterctl.cluster.x-k8s.io/v1alpha3/namespaces/{namespace}/providers/infrastructure-garden"
+        );
+        read(&fixture, &path).await.map(|entry| entry["version"].as_str().unwrap().to_owned())
+    };
+    assert_eq!((version("listed").await.as_deref(), version("default").await), (Some("v1.14.0"), None));
+    declare(&fixture, Some("v0.3.0"), json!({})).await;
+    fixture.until("it is installed", |manager| has(manager, "v0.3.0")).await;
+    assert_eq!((version("listed").await, version("default").await.as_deref()), (None, Some("v0.3.0")));
+    fixture.delete::<InfrastructureProvider>(NAME).await;
+    fixture
+        .until("the object is gone", |manager| get::<InfrastructureProvider>(manager, NAME).is_none())
+        .await;
+    assert_eq!((version("listed").await.as_deref(), version("default").await), (Some("v1.14.0"), None));
 }

@@ -15,6 +15,9 @@ pub const BLOCK_MOVE: &str = "clusterctl.cluster.x-k8s.io/block-move";
 pub const DELETE_FOR_MOVE: &str = "clusterctl.cluster.x-k8s.io/delete-for-move";
 /// On every CustomResourceDefinition that clusterctl installed: the provider that it belongs to.
 pub const PROVIDER: &str = "cluster.x-k8s.io/provider";
+/// The provider whose controllers each firstlight has, whether somebody uses them or not. Elsewhere it is only needed for objects that it
+/// reconciles.
+pub const ALWAYS_LISTED: &str = "infrastructure-docker";
 /// On source objects that are about to be deleted: the batch, so that one request deletes exactly these objects.
 pub const BATCH: &str = "firstlight.dev/pivot-batch";
 /// Field manager of writes for which the source has no manager to name instead.

@@ -16,7 +16,7 @@ pub(crate) fn context(options: &ServerOptions) -> operator::Context {
         configuration: options.clusterctl.clone(),
         environment: Environment::process(),
         network: Arc::new(WhenNeeded::default()),
-        in_process: crate::providers::built_in(&options.controllers),
+        in_process: options.controllers.providers(),
     }
 }
 

@@ -5,43 +5,39 @@
 use anyhow::{Context as _, Result, anyhow};
 use clusterctl::built_in::{self, BuiltIn};
 use clusterctl::inventory::Installed;
-use engine::InventoryEntry;
 use futures::future::try_join_all;
-use registry::{Context, Input, PatchBody, Subresource};
+use k8s_openapi::api::core::v1::ConfigMap;
+use registry::{Context, DeleteOptions, Input, ListOptions, PatchBody, Served, Subresource};
 use serde_json::{Value, json};
 
 use crate::controllers::Selection;
+pub use crate::controllers::table::VERSION;
 use crate::names::FIELD_MANAGER;
 use crate::plane::Plane;
-
-/// The release of Cluster API that the controllers implement.
-pub const VERSION: &str = "v1.14.0";
 
 /// Group, version and plural of a resource.
 type Resource = (&'static str, &'static str, &'static str);
 
 const NAMESPACES: Resource = ("", "v1", "namespaces");
 const CONFIG_MAPS: Resource = ("", "v1", "configmaps");
+const DEPLOYMENTS: Resource = ("apps", "v1", "deployments");
 /// The inventory.
 pub const PROVIDERS: Resource = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
 /// Creates the entries of the selected providers, and names all that are built in, so that `init` fetches none of them. Existing entries
-/// are not changed, because they contain the version of a provider that somebody installed.
+/// are not changed, because they contain the version of a provider that somebody installed, in whichever namespace.
 ///
 /// # Errors
 /// The API refuses a write.
 pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
-    let namespaces = namespaces(selection);
-    try_join_all(namespaces.map(|namespace| create(plane, NAMESPACES, namespace))).await?;
-    try_join_all(entries(selection).map(|entry| create(plane, PROVIDERS, entry))).await?;
+    let known = names(plane, PROVIDERS, &ListOptions::default()).await?;
+    let is_known = |provider: &Installed| known.iter().any(|(_, name)| *name == provider.label());
+    let mut new = listed(selection);
+    new.retain(|provider| !is_known(provider));
+    try_join_all(new.iter().map(|one| create(plane, NAMESPACES, one.namespace_object()))).await?;
+    try_join_all(new.iter().map(|one| create(plane, PROVIDERS, one.entry()))).await?;
+    forget_unselected(plane, selection, &known).await?;
     name_built_in(plane, selection).await
-}
-
-/// Returns all providers whose controllers are selected.
-pub fn built_in(selection: &Selection) -> Vec<BuiltIn> {
-    let listed = listed(selection).into_iter();
-    let listed = listed.map(|provider| BuiltIn { provider, stands_aside: false });
-    listed.chain(selection.on_demand()).collect()
 }
 
 /// Returns the namespaces of the entries.
@@ -55,20 +51,79 @@ pub fn entries(selection: &Selection) -> impl Iterator<Item = Value> {
 }
 
 fn listed(selection: &Selection) -> Vec<Installed> {
-    let installed = |entry: InventoryEntry| Installed {
-        name: entry.name.to_owned(),
-        type_name: entry.kind.to_owned(),
-        version: VERSION.to_owned(),
-        namespace: entry.namespace.to_owned(),
+    let listed = selection.providers().into_iter().filter(|one| one.is_listed);
+    listed.map(|one| one.provider).collect()
+}
+
+/// Deletes the entries of providers whose controllers were selected at the last start and are not now, and which stand aside for others:
+/// without the entry, another one can be installed. The entry of one that somebody has installed stays.
+async fn forget_unselected(plane: &Plane, selection: &Selection, known: &[(String, String)]) -> Result<()> {
+    let selected = selection.providers();
+    let is_selected = |one: &BuiltIn| selected.iter().any(|now| now.provider.label() == one.provider.label());
+    let mut left = named_before(plane).await?;
+    left.retain(|one| one.is_listed && one.stands_aside && !is_selected(one));
+    for BuiltIn { provider, .. } in left {
+        let entry = (provider.namespace.clone(), provider.label());
+        if known.contains(&entry) && !is_installed(plane, &provider).await? {
+            forget(plane, &entry).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a provider has a Deployment in its namespace.
+async fn is_installed(plane: &Plane, provider: &Installed) -> Result<bool> {
+    let label_selector = format!("cluster.x-k8s.io/provider={}", provider.label());
+    let options = ListOptions { label_selector, ..ListOptions::default() };
+    let deployments = names(plane, DEPLOYMENTS, &options).await?;
+    Ok(deployments.iter().any(|(namespace, _)| *namespace == provider.namespace))
+}
+
+async fn forget(plane: &Plane, (namespace, name): &(String, String)) -> Result<()> {
+    let served = served(plane, PROVIDERS)?;
+    let mut context = Context::start(FIELD_MANAGER);
+    let options = DeleteOptions::default();
+    match plane.registry.delete(&mut context, &served, namespace, name, &options).await {
+        Err(status) if status.reason != "NotFound" => {
+            Err(anyhow!("the entry {name} of clusterctl's inventory cannot be deleted: {status}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the providers that were named at the last start.
+async fn named_before(plane: &Plane) -> Result<Vec<BuiltIn>> {
+    let served = served(plane, CONFIG_MAPS)?;
+    let (namespace, name) = (built_in::NAMESPACE, built_in::NAME);
+    let found = plane.registry.get(&served, namespace, name, Subresource::None, "").await;
+    let found = match found {
+        Err(status) if status.reason == "NotFound" => return Ok(Vec::new()),
+        found => {
+            found.map_err(|status| anyhow!("the providers that are built in cannot be read: {status}"))?
+        }
     };
-    selection.inventory().into_iter().map(installed).collect()
+    let map: ConfigMap = serde_json::from_slice(&found)?;
+    Ok(built_in::named(&map.data.unwrap_or_default()))
+}
+
+/// Returns the namespaces and names of objects.
+async fn names(plane: &Plane, resource: Resource, options: &ListOptions) -> Result<Vec<(String, String)>> {
+    let served = served(plane, resource)?;
+    let mut context = Context::start(FIELD_MANAGER);
+    let listed = plane.registry.list(&mut context, &served, "", options).await;
+    let listed = listed.map_err(|status| anyhow!("{} cannot be listed: {status}", resource.2))?;
+    Ok(listed.items.into_iter().map(|item| (item.namespace, item.name)).collect())
+}
+
+fn served(plane: &Plane, (group, version, plural): Resource) -> Result<Served> {
+    let served = plane.registry.served(group, version, plural);
+    served.with_context(|| format!("{plural} are not served"))
 }
 
 /// Writes the names of the providers that are built in, unless they are there: other controllers may be selected than before.
 async fn name_built_in(plane: &Plane, selection: &Selection) -> Result<()> {
-    let (group, version, plural) = CONFIG_MAPS;
-    let served = plane.registry.served(group, version, plural).context("ConfigMaps are not served")?;
-    let wanted = built_in::config_map(&built_in(selection));
+    let served = served(plane, CONFIG_MAPS)?;
+    let wanted = built_in::config_map(&selection.providers());
     create(plane, CONFIG_MAPS, wanted.clone()).await?;
     let mut context = Context::start(FIELD_MANAGER);
     let (namespace, name) = (built_in::NAMESPACE, built_in::NAME);
@@ -80,10 +135,8 @@ async fn name_built_in(plane: &Plane, selection: &Selection) -> Result<()> {
 }
 
 async fn create(plane: &Plane, resource: Resource, object: Value) -> Result<()> {
-    let (group, version, plural) = resource;
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
-    let served = plane.registry.served(group, version, plural);
-    let served = served.with_context(|| format!("{plural} are not served"))?;
+    let served = served(plane, resource)?;
     let mut context = Context::start(FIELD_MANAGER);
     match plane.registry.create(&mut context, &served, &namespace, Input::new(object)).await {
         Err(status) if status.reason != "AlreadyExists" => {

@@ -5,44 +5,95 @@ use std::sync::Arc;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use net::RealNetwork;
-use registry::{Context, ListOptions, PatchBody, Subresource};
-use serde_json::Value;
-use server::controllers::selection::Selection;
+use registry::{Context, Input, Item, ListOptions, PatchBody, Subresource};
+use serde_json::{Value, json};
 use server::plane::{Dependencies, Plane};
 use server::providers::{PROVIDERS, VERSION, record};
 use store::{Memory, Store};
 
-#[tokio::test]
-async fn entries_are_made_once_and_then_left_alone() {
+const DOCKER: &str = "infrastructure-docker";
+
+async fn plane() -> Plane {
     let (clock, random) = (Clock::system(), Random::seeded(1));
     let store = Store::open(Memory::default(), clock.clone()).await.unwrap();
     let keys = pki::TokenKeys::generate(&random).unwrap();
     let dependencies = Dependencies { clock, random, network: Arc::new(RealNetwork) };
-    let plane = Plane::start(store, &dependencies, None, keys).await.unwrap();
+    Plane::start(store, &dependencies, None, keys).await.unwrap()
+}
+
+/// Starts with these controllers, and returns the names of the entries with their namespaces and versions.
+async fn recorded(plane: &Plane, selected: &str) -> Vec<String> {
+    record(plane, &selected.parse().unwrap()).await.unwrap();
     let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
     let mut context = Context::internal("test");
-
-    record(&plane, &Selection::NONE).await.unwrap();
     let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
-    assert!(listed.items.is_empty());
+    let text = |item: &Item| {
+        let entry: Value = serde_json::from_slice(&item.object).unwrap();
+        format!("{}/{} {}", item.namespace, item.name, entry["version"].as_str().unwrap())
+    };
+    listed.items.iter().map(text).collect()
+}
 
-    let all: Selection = "all".parse().unwrap();
-    record(&plane, &all).await.unwrap();
+async fn create(plane: &Plane, (group, version, plural): (&str, &str, &str), object: Value) {
+    let served = plane.registry.served(group, version, plural).unwrap();
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default().to_owned();
+    let mut context = Context::internal("test");
+    plane.registry.create(&mut context, &served, &namespace, Input::new(object)).await.unwrap();
+}
+
+#[tokio::test]
+async fn entries_are_made_once_and_then_left_alone() {
+    let plane = plane().await;
+    assert_eq!(recorded(&plane, "none").await, [""; 0]);
+    assert_eq!(recorded(&plane, "all").await.len(), 4);
+    let served = plane.registry.served(PROVIDERS.0, PROVIDERS.1, PROVIDERS.2).unwrap();
     let newer = PatchBody::Merge(r#"{"version": "v1.14.1"}"#.into());
     let (namespace, name) = ("capi-system", "cluster-api");
+    let mut context = Context::internal("test");
     let patched = plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, newer);
     patched.await.unwrap();
-    record(&plane, &all).await.unwrap();
-    let listed = plane.registry.list(&mut context, &served, "", &ListOptions::default()).await.unwrap();
-    let entries: Vec<(String, String)> = listed
-        .items
-        .iter()
-        .map(|item| {
-            let entry: Value = serde_json::from_slice(&item.object).unwrap();
-            (item.name.clone(), entry["version"].as_str().unwrap().to_owned())
-        })
-        .collect();
-    let expected =
-        [("bootstrap-kubeadm", VERSION), ("control-plane-kubeadm", VERSION), ("cluster-api", "v1.14.1")];
-    assert_eq!(entries, expected.map(|(name, version)| (name.to_owned(), version.to_owned())));
+    let expected = [
+        format!("capd-system/{DOCKER} {VERSION}"),
+        format!("capi-kubeadm-bootstrap-system/bootstrap-kubeadm {VERSION}"),
+        format!("capi-kubeadm-control-plane-system/control-plane-kubeadm {VERSION}"),
+        "capi-system/cluster-api v1.14.1".to_owned(),
+    ];
+    assert_eq!(recorded(&plane, "all").await, expected);
+}
+
+#[tokio::test]
+async fn a_provider_of_several_families_is_listed_while_one_of_them_is_selected() {
+    let plane = plane().await;
+    let entry = format!("capd-system/{DOCKER} {VERSION}");
+    for (selected, expected) in [
+        ("simulated", &[entry.as_str()][..]),
+        ("containers", &[entry.as_str()]),
+        ("addons", &[]),
+        ("simulated,containers", &[entry.as_str()]),
+        ("none", &[]),
+        ("simulated", &[entry.as_str()]),
+    ] {
+        assert_eq!(recorded(&plane, selected).await, expected, "{selected}");
+    }
+    // Somebody has installed it: it has a Deployment.
+    let metadata =
+        json!({"name": "capd", "namespace": "capd-system", "labels": {"cluster.x-k8s.io/provider": DOCKER}});
+    let template =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}});
+    create(&plane, ("apps", "v1", "deployments"), deployment).await;
+    assert_eq!(recorded(&plane, "none").await, [entry.as_str()]);
+}
+
+#[tokio::test]
+async fn a_provider_that_is_installed_in_another_namespace_is_not_listed_twice() {
+    let plane = plane().await;
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}});
+    create(&plane, ("", "v1", "namespaces"), namespace).await;
+    let entry = json!({"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
+        "metadata": {"name": DOCKER, "namespace": "elsewhere"},
+        "providerName": "docker", "type": "InfrastructureProvider", "version": "v1.14.2"});
+    create(&plane, PROVIDERS, entry).await;
+    assert_eq!(recorded(&plane, "simulated").await, ["elsewhere/infrastructure-docker v1.14.2"]);
 }

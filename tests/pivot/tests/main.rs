@@ -13,5 +13,6 @@ mod hosts;
 mod kill;
 mod never_both;
 mod preflight;
+mod providers;
 mod running;
 mod whole;

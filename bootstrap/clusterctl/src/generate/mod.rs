@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, ProviderType, parse_name};
 use crate::connection::Connection;
 use crate::repository::{Fetcher, Repository};
 use crate::template::{Template, Wanted};
-use crate::{Context, Error, Result, inventory};
+use crate::{Context, Error, Result, built_in, inventory};
 
 /// Selects the source of a cluster's template.
 #[derive(Debug, Clone, Default)]
@@ -196,7 +196,8 @@ async fn from_repository(
     }
 }
 
-/// The infrastructure provider and its version: those of the options, else the only ones in the inventory.
+/// The infrastructure provider and its version: those of the options, else the only ones in the inventory, or the only ones in it that
+/// somebody has chosen.
 async fn chosen(sources: &Sources, connection: &Result<Connection>) -> Result<(String, String)> {
     let inventory = async |doing: &str| -> Result<Vec<inventory::Installed>> {
         let connection = connection.as_ref().map_err(|error| {
@@ -208,7 +209,14 @@ async fn chosen(sources: &Sources, connection: &Result<Connection>) -> Result<(S
         Some(name) => name.to_owned(),
         None => {
             let doing = "default infrastructure provider. Please specify an infrastructure provider";
-            let name = inventory::only_name(&inventory(doing).await?, ProviderType::Infrastructure);
+            let known = inventory(doing).await?;
+            let name = match (inventory::only_name(&known, ProviderType::Infrastructure), connection) {
+                (None, Ok(connection)) => {
+                    let chosen = built_in::without_listed(known, &connection.client).await?;
+                    inventory::only_name(&chosen, ProviderType::Infrastructure)
+                }
+                (name, _) => name,
+            };
             name.ok_or_else(|| {
                 Error::invalid("failed to identify the default infrastructure provider. Please specify an infrastructure provider")
             })?

@@ -88,11 +88,7 @@ pub async fn init(mut chosen: Chosen, options: &Options, tools: &Tools<'_>) -> R
         let repository = Repository::open(&components.provider, tools.configuration, tools.fetcher).await?;
         companions::install(components, &repository, &objects, tools).await?;
         install(components, &objects, tools).await?;
-        let new = Installed::of(components);
-        for old in replaced.iter().filter(|old| old.label() == new.label() && old.namespace != new.namespace)
-        {
-            inventory::forget(tools.client, old).await?;
-        }
+        built_in::forget_replaced(&Installed::of(components), tools.client).await?;
     }
     if let Some(limit) = options.wait {
         wait::until_available(&all, limit, tools).await?;

@@ -2,8 +2,9 @@
 
 use super::{Objects, Tools, check, companions, install};
 use crate::components::Components;
+use crate::inventory::{self, Installed};
 use crate::repository::Repository;
-use crate::{Result, inventory};
+use crate::{Result, built_in};
 
 /// Checks that the components can be installed, and returns the contract that they implement.
 ///
@@ -30,5 +31,6 @@ pub async fn install_one(components: &Components, repository: &Repository, tools
     inventory::ensure(tools.client).await?;
     let objects = Objects::new(tools);
     companions::install(components, repository, &objects, tools).await?;
-    install(components, &objects, tools).await
+    install(components, &objects, tools).await?;
+    built_in::forget_replaced(&Installed::of(components), tools.client).await
 }

@@ -33,7 +33,7 @@ pub fn shared(installed: &Selection, with_bare_metal: bool) -> Result<Vec<Value>
     });
     objects.extend(providers::namespaces(installed));
     objects.extend(providers::entries(installed));
-    objects.push(built_in::config_map(&providers::built_in(installed)));
+    objects.push(built_in::config_map(&installed.providers()));
     Ok(objects)
 }
 

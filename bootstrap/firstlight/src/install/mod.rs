@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use clusterctl::inventory::{self, Installed};
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
@@ -110,8 +111,15 @@ pub async fn install(
     clock: &Clock,
 ) -> Result<Vec<Step>> {
     refuse_beside_upstream(client).await?;
+    let there = match inventory::providers(client).await {
+        Err(error) if error.is_not_found() => Vec::new(),
+        there => there.context("cannot read clusterctl's inventory at the target")?,
+    };
     let mut steps = Vec::new();
     for object in shared(controllers, bare_metal.is_some())? {
+        if is_elsewhere(&object, &there) {
+            continue;
+        }
         let target = Target::of(client, &object)?;
         let exists = target.exists().await?;
         if !exists && !dry_run {
@@ -136,6 +144,18 @@ pub async fn install(
         available::wait(client, clock).await?;
     }
     Ok(steps)
+}
+
+/// Returns whether an object is the Namespace or the entry of a provider that the cluster has in another namespace.
+fn is_elsewhere(object: &Value, there: &[Installed]) -> bool {
+    let metadata = &object["metadata"];
+    let namespace = match object["kind"].as_str() {
+        Some("Namespace") => &metadata["name"],
+        Some("Provider") => &metadata["namespace"],
+        _ => return false,
+    };
+    let label = &metadata["labels"]["cluster.x-k8s.io/provider"];
+    there.iter().any(|one| *label == one.label() && *namespace != one.namespace)
 }
 
 /// Returns the name of a Deployment of upstream's controllers in the cluster.

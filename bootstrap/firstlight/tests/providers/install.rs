@@ -40,6 +40,7 @@ async fn a_provider_is_installed_and_runs() {
         ("cluster-api", "capi-system"),
         ("bootstrap-kubeadm", "capi-kubeadm-bootstrap-system"),
         ("control-plane-kubeadm", "capi-kubeadm-control-plane-system"),
+        ("infrastructure-docker", "capd-system"),
     ] {
         assert_eq!(inventory[name], json!(["v1.14.0", namespace]), "{inventory}");
     }

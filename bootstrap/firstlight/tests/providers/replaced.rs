@@ -49,10 +49,11 @@ async fn ready(site: &Site) -> Value {
 #[tokio::test]
 async fn a_provider_from_a_folder_takes_the_kinds_of_a_built_in_one() {
     let site = Site::start().await;
-    // Without a place where it comes from, it is the one in the server.
+    // Without a place where it comes from, it is the one in the server, which is listed from the start.
+    assert_eq!(site.inventory().await["infrastructure-docker"], json!(["v1.14.0", "capd-system"]));
     let (_, err) = site.succeed(&INIT);
     assert!(err.contains("Skipping infrastructure-docker: its controllers run in the server"), "{err}");
-    assert_eq!(site.inventory().await["infrastructure-docker"], json!(["v1.14.2", "capd-system"]));
+    assert_eq!(site.inventory().await["infrastructure-docker"], json!(["v1.14.0", "capd-system"]));
 
     publish(&site);
     let (_, err) = site.succeed(&[&INIT[..], &["--wait-providers"]].concat());
@@ -71,15 +72,15 @@ async fn a_provider_from_a_folder_takes_the_kinds_of_a_built_in_one() {
     let (_, err) = site.succeed(&INIT);
     assert!(err.contains("Skipping infrastructure-docker: it is installed already"), "{err}");
 
+    assert_eq!(site.inventory().await["infrastructure-docker"], json!(["v1.14.2", "capd-system"]));
     site.succeed(&["delete", "--infrastructure", "docker"]);
-    assert!(site.inventory().await["infrastructure-docker"].is_null());
+    assert_eq!(site.inventory().await["infrastructure-docker"], json!(["v1.14.0", "capd-system"]));
     site.until("the server takes over", async || ready(&site).await["status"] == "True").await;
 }
 
 #[tokio::test]
 async fn the_entry_of_a_built_in_provider_goes_with_it() {
     let site = Site::start().await;
-    site.succeed(&INIT);
     publish(&site);
     site.succeed(&[&INIT[..], &["--target-namespace", "elsewhere"]].concat());
     let entries = site.get("/apis/clusterctl.cluster.x-k8s.io/v1alpha3/providers").await.unwrap();
@@ -92,4 +93,9 @@ async fn the_entry_of_a_built_in_provider_goes_with_it() {
         .map(|entry| &entry["metadata"]["namespace"])
         .collect();
     assert_eq!(namespaces, ["elsewhere"]);
+    site.succeed(&["delete", "--infrastructure", "docker", "--include-namespace"]);
+    site.until("the built-in one is listed alone", async || {
+        site.inventory().await["infrastructure-docker"] == json!(["v1.14.0", "capd-system"])
+    })
+    .await;
 }

@@ -32,6 +32,7 @@ NAME                    NAMESPACE                           TYPE                
 bootstrap-kubeadm       capi-kubeadm-bootstrap-system       BootstrapProvider        v1.14.0           Already up to date
 control-plane-kubeadm   capi-kubeadm-control-plane-system   ControlPlaneProvider     v1.14.0           Already up to date
 cluster-api             capi-system                         CoreProvider             v1.14.0           Already up to date
+infrastructure-docker   capd-system                         InfrastructureProvider   v1.14.0           Already up to date
 ";
     assert!(plan.starts_with(expected), "{plan}");
     let row = "infrastructure-garden   garden-system                       InfrastructureProvider   v0.3.0            v0.4.0";

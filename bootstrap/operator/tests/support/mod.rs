@@ -35,7 +35,7 @@ fn in_process() -> Vec<BuiltIn> {
 fn built_in(name: &str, type_name: &str, namespace: &str) -> BuiltIn {
     let [name, type_name, namespace] = [name, type_name, namespace].map(str::to_owned);
     let provider = Installed { name, type_name, version: "v1.14.0".to_owned(), namespace };
-    BuiltIn { provider, stands_aside: false }
+    BuiltIn { provider, stands_aside: false, is_listed: false, backends: Vec::new() }
 }
 
 /// A network with one web server, which has two versions of a provider.
@@ -69,6 +69,17 @@ pub async fn fixture() -> Fixture {
 pub async fn fixture_with_garden() -> Fixture {
     let garden = built_in(garden::NAME, "InfrastructureProvider", "default");
     fixture_with(Some(BuiltIn { stands_aside: true, ..garden })).await
+}
+
+/// The same, where the inventory has the provider `garden` from the start, in another namespace.
+pub async fn fixture_with_listed_garden() -> Fixture {
+    let garden = built_in(garden::NAME, "InfrastructureProvider", "listed");
+    let garden = BuiltIn { stands_aside: true, is_listed: true, ..garden };
+    let fixture = fixture_with(Some(garden.clone())).await;
+    fixture.create(garden.provider.namespace_object()).await;
+    fixture.create(garden.provider.entry()).await;
+    fixture.create(clusterctl::built_in::config_map(&[garden])).await;
+    fixture
 }
 
 async fn fixture_with(more: Option<BuiltIn>) -> Fixture {

@@ -45,7 +45,8 @@ impl Pivot {
         if !journal.state().unpaused {
             let unpaused = hand_over::unpause(target, journal.state(), &snapshot, &mut identities);
             phases.during(Phase::HandOver, unpaused).await?;
-            providers::enter(source, target, &snapshot.discovery().providers, there).await?;
+            let needed = snapshot.discovery().needed(snapshot.inventory());
+            providers::enter(source, target, &needed, there).await?;
             journal.append(Record::Unpaused)?;
         }
         let keep = journal.state().header.as_ref().is_some_and(|header| header.keep_source);

@@ -38,7 +38,7 @@ pub async fn look(
 ) -> Result<Looked> {
     let mut found = inventory.unsteady.clone();
     let known: BTreeSet<&str> = there.definitions.iter().map(Definition::provider).collect();
-    found.extend(providers::providers(&discovery.providers, &there.providers, &known));
+    found.extend(providers::providers(&discovery.needed(inventory), &there.providers, &known));
     let usable = definitions(discovery, there, inventory, &mut found);
     let (there_already, namespaces, at_source, at_target) = futures::try_join!(
         existing(target, discovery, inventory, |kind| usable.contains(&kind)),

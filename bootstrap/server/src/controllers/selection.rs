@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use clusterctl::built_in::BuiltIn;
-use engine::InventoryEntry;
 
 use super::table::{Context, Family, families};
 
@@ -46,14 +45,16 @@ impl Selection {
         self.0.is_empty()
     }
 
-    /// Returns the entries of clusterctl's inventory for the selected families.
-    pub fn inventory(&self) -> Vec<InventoryEntry> {
-        self.families().flat_map(|family| family.inventory).collect()
-    }
-
-    /// Returns the providers that the inventory gets when somebody chooses them.
-    pub fn on_demand(&self) -> Vec<BuiltIn> {
-        self.families().flat_map(|family| family.on_demand).collect()
+    /// Returns the providers whose controllers are selected. Several families can have a part of one.
+    pub fn providers(&self) -> Vec<BuiltIn> {
+        let mut all: Vec<BuiltIn> = Vec::new();
+        for one in self.families().flat_map(|family| family.providers) {
+            match all.iter_mut().find(|known| known.provider == one.provider) {
+                Some(known) => known.backends.extend(one.backends),
+                None => all.push(one),
+            }
+        }
+        all
     }
 
     /// Returns the selected families, in the order in which they start.

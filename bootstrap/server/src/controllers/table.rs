@@ -19,8 +19,8 @@ use crate::runtime_extensions_client::{TopologyExtensions, runtime_extensions_cl
 /// The address on which the simulated infrastructure serves its workload clusters.
 const SIMULATED_HOST: &str = "127.0.0.1";
 
-/// The release of Cluster API's Docker provider whose kinds these controllers implement.
-const DOCKER: &str = "v1.14.2";
+/// The release of Cluster API that the controllers implement.
+pub const VERSION: &str = "v1.14.0";
 
 /// The family that has kinds of the simulated infrastructure with another backend.
 const NODES: &str = "containers";
@@ -98,10 +98,8 @@ pub struct Family {
     pub name: &'static str,
     /// The kinds that its controllers reconcile.
     pub kinds: Vec<GroupKind>,
-    /// The entries of the family in clusterctl's inventory.
-    pub inventory: Vec<InventoryEntry>,
-    /// Those that the inventory gets when somebody chooses the provider.
-    pub on_demand: Vec<BuiltIn>,
+    /// The providers whose controllers are in the family.
+    pub providers: Vec<BuiltIn>,
     /// Each function starts the controllers of a crate. They run until the manager ends.
     starts: Vec<Start>,
 }
@@ -123,7 +121,7 @@ pub fn families() -> Vec<Family> {
             "v1.0.0",
             "caip-in-cluster-system",
         ),
-        Family::new("simulated", simulated::PROVIDERS, Context::backend),
+        Family::new("simulated", simulated::PROVIDERS, Context::backend).of_docker("inMemory"),
         Family::of_nodes(),
         Family::new("metal", metal::PROVIDERS, |context| metal::Context {
             control: context.bmcs(),
@@ -142,17 +140,11 @@ pub fn families() -> Vec<Family> {
 impl Family {
     /// Creates the family with the controllers of `providers`. `shared` creates the value that they share besides the manager.
     fn new<C>(name: &'static str, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
-        let family = Self {
-            name,
-            kinds: Vec::new(),
-            inventory: Vec::new(),
-            on_demand: Vec::new(),
-            starts: Vec::new(),
-        };
+        let family = Self { name, kinds: Vec::new(), providers: Vec::new(), starts: Vec::new() };
         family.with(providers, shared)
     }
 
-    /// Adds a provider whose controllers are in the family.
+    /// Adds a provider that the inventory gets when somebody chooses it.
     fn on_demand(mut self, kind: ProviderType, name: &str, version: &str, namespace: &str) -> Self {
         let provider = Installed {
             name: name.to_owned(),
@@ -160,14 +152,30 @@ impl Family {
             version: version.to_owned(),
             namespace: namespace.to_owned(),
         };
-        self.on_demand.push(BuiltIn { provider, stands_aside: false });
+        self.providers.push(BuiltIn {
+            provider,
+            stands_aside: false,
+            is_listed: false,
+            backends: Vec::new(),
+        });
         self
     }
 
     /// The same for a provider whose controllers stand aside as long as it is installed.
     fn unless_installed(self, kind: ProviderType, name: &str, version: &str, namespace: &str) -> Self {
         let mut family = self.on_demand(kind, name, version, namespace);
-        family.on_demand.iter_mut().for_each(|one| one.stands_aside = true);
+        family.providers.iter_mut().for_each(|one| one.stands_aside = true);
+        family
+    }
+
+    /// Adds Cluster API's Docker provider, of whose machines the family serves those with this backend.
+    fn of_docker(self, backend: &str) -> Self {
+        let mut family =
+            self.unless_installed(ProviderType::Infrastructure, "docker", VERSION, "capd-system");
+        for one in &mut family.providers {
+            one.is_listed = true;
+            one.backends.push(backend.to_owned());
+        }
         family
     }
 
@@ -175,7 +183,7 @@ impl Family {
     fn with<C>(mut self, providers: &'static [Provider<C>], shared: fn(&Context) -> C) -> Self {
         let controllers = providers.iter().flat_map(|provider| provider.controllers);
         self.kinds.extend(controllers.flat_map(|controller| controller.reconciles).copied());
-        self.inventory.extend(providers.iter().filter_map(|provider| provider.inventory));
+        self.providers.extend(providers.iter().filter_map(|provider| provider.inventory).map(listed));
         self.starts.push(Box::new(move |context| {
             let shared = shared(context);
             providers.iter().for_each(|provider| provider.start(&context.manager, &shared));
@@ -192,14 +200,8 @@ impl Family {
                     .for_each(|provider| provider.start(&context.manager, nodes));
             }
         });
-        Self {
-            name: NODES,
-            kinds: Vec::new(),
-            inventory: Vec::new(),
-            on_demand: Vec::new(),
-            starts: vec![start],
-        }
-        .unless_installed(ProviderType::Infrastructure, "docker", DOCKER, "capd-system")
+        let family = Self { name: NODES, kinds: Vec::new(), providers: Vec::new(), starts: vec![start] };
+        family.of_docker("docker")
     }
 
     /// Creates the family that runs the Pods of providers. A cluster with kubelets has these controllers already, so there it starts none.
@@ -215,7 +217,7 @@ impl Family {
                 kubelet.start(&context.manager);
             }
         });
-        Self { name: "pods", kinds, inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
+        Self { name: "pods", kinds, providers: Vec::new(), starts: vec![start] }
     }
 
     /// Creates the family that installs providers that are declared as objects. In a cluster of others, their own operator does it.
@@ -227,7 +229,7 @@ impl Family {
                 operator::PROVIDERS.iter().for_each(|provider| provider.start(&context.manager, shared));
             }
         });
-        Self { name: "operator", kinds, inventory: Vec::new(), on_demand: Vec::new(), starts: vec![start] }
+        Self { name: "operator", kinds, providers: Vec::new(), starts: vec![start] }
     }
 
     /// Returns what its controllers reconcile, in words.
@@ -242,4 +244,15 @@ impl Family {
     pub fn start(&self, context: &Context) {
         self.starts.iter().for_each(|start| start(context));
     }
+}
+
+/// Returns the provider of an entry that is in the inventory from the start.
+fn listed(entry: InventoryEntry) -> BuiltIn {
+    let provider = Installed {
+        name: entry.name.to_owned(),
+        type_name: entry.kind.to_owned(),
+        version: VERSION.to_owned(),
+        namespace: entry.namespace.to_owned(),
+    };
+    BuiltIn { provider, stands_aside: false, is_listed: true, backends: Vec::new() }
 }

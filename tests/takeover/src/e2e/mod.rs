@@ -9,7 +9,6 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
-use clusterctl::inventory::Installed;
 use futures::StreamExt as _;
 use server::providers::VERSION;
 
@@ -35,7 +34,6 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     let site = Site::start(binary, &clusterctl, folder, "e2e", &options).await?;
     // The suite installs providers where no Deployment has a provider's label.
     site.install(&[EXTENSION], &["--wait-providers"]).await?;
-    enter_infrastructure(&site).await?;
     let file = folder.join("suite.yaml");
     fs::write(&file, configure(tools, folder)?)?;
     let kubeconfig = site.server.kubeconfig();
@@ -56,19 +54,6 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
-}
-
-/// Enters the provider of the simulated machines in clusterctl's inventory, where the suite looks for the version of its templates. The server
-/// does not list it.
-async fn enter_infrastructure(site: &Site) -> Result<()> {
-    let provider = Installed {
-        name: "docker".to_owned(),
-        type_name: "InfrastructureProvider".to_owned(),
-        version: VERSION.to_owned(),
-        namespace: "capd-system".to_owned(),
-    };
-    site.objects.apply(&provider.namespace_object()).await?;
-    site.objects.apply(&provider.entry()).await
 }
 
 /// Writes the templates, and returns the configuration of the suite. The versions of the providers are the ones that the server lists.

@@ -19,8 +19,10 @@ use crate::output::tell;
 const SIMULATED: &str = include_str!("simulated-cluster.yaml");
 /// The template of a cluster of real nodes. Its network of Pods is that of [`PodsNetwork::Bridge`].
 const NODES: &str = include_str!("local-cluster.yaml");
-/// The name of the provider of real nodes.
+/// The name of the provider of simulated machines and of real nodes.
 const DOCKER: &str = "docker";
+/// Its backend of real nodes.
+const NODES_BACKEND: &str = "docker";
 /// The most bytes of a ConfigMap's data.
 const MOST_BYTES: usize = 1024 * 1024;
 
@@ -66,7 +68,8 @@ pub async fn select(
     let connection = answering(connection).await;
     let wants_nodes = asks || network.is_some();
     let template = match &connection {
-        Ok(connection) => of_server(connection, configuration, wants_nodes).await,
+        Ok(connection) if wants_nodes => of_docker(connection, configuration).await,
+        Ok(connection) => of_server(connection).await,
         Err(error) => {
             tell(&format!(
                 "No management cluster answers ({error}), so this cluster is for `firstlight up`."
@@ -93,31 +96,27 @@ async fn answering(connection: clusterctl::Result<Connection>) -> clusterctl::Re
     }
 }
 
-/// The built-in template for a management cluster, if there is one.
-async fn of_server(
-    connection: &Connection,
-    configuration: &Configuration,
-    wants_nodes: bool,
-) -> Option<&'static str> {
+/// The built-in template of the provider of real nodes. If only its simulated machines are served, it is theirs.
+async fn of_docker(connection: &Connection, configuration: &Configuration) -> Option<&'static str> {
     // One that comes from somewhere else has templates of its own.
     let is_ours =
         |one: &BuiltIn| one.is(DOCKER, ProviderType::Infrastructure) && !one.is_replaced(configuration);
     // Whoever may not read the ConfigMap gets a template of the inventory's provider.
-    let has_docker = built_in::providers(&connection.client).await.is_ok_and(|all| all.iter().any(is_ours));
-    if wants_nodes {
-        return has_docker.then_some(NODES);
-    }
-    // A management cluster without an inventory is not firstlight.
-    let Ok(mut providers) = inventory::providers(&connection.client).await else { return None };
-    providers.retain(|provider| provider.type_name == ProviderType::Infrastructure.name());
-    match providers.as_slice() {
-        [] => serves_dev_clusters(connection).await.then_some(SIMULATED),
-        [only] => (has_docker && only.name == DOCKER).then_some(NODES),
-        _ => None,
-    }
+    let docker = built_in::providers(&connection.client).await.ok()?.into_iter().find(is_ours)?;
+    Some(if docker.has_backend(NODES_BACKEND) { NODES } else { SIMULATED })
 }
 
-/// Whether the management cluster has the kinds of simulated machines, which no entry of clusterctl's inventory names.
+/// The built-in template for a management cluster in which nobody has chosen an infrastructure, if it has simulated machines.
+async fn of_server(connection: &Connection) -> Option<&'static str> {
+    // A management cluster without an inventory is not firstlight.
+    let providers = inventory::providers(&connection.client).await.ok()?;
+    let chosen = built_in::without_listed(providers, &connection.client).await.ok()?;
+    let has_infrastructure =
+        chosen.iter().any(|provider| provider.type_name == ProviderType::Infrastructure.name());
+    (!has_infrastructure && serves_dev_clusters(connection).await).then_some(SIMULATED)
+}
+
+/// Whether the management cluster has the kinds of simulated machines.
 async fn serves_dev_clusters(connection: &Connection) -> bool {
     let served = connection.client.list_api_group_resources("infrastructure.cluster.x-k8s.io/v1beta2").await;
     served.is_ok_and(|list| list.resources.iter().any(|resource| resource.kind == "DevCluster"))
