@@ -19,14 +19,8 @@ pub struct Manifest {
     pub object: Value,
     /// Why no request can be made for the object. That does not hold up the others.
     pub fault: Option<&'static str>,
-}
-
-impl Manifest {
-    /// Returns whether the API server chooses the name, so that each attempt creates another object.
-    pub fn is_generated(&self) -> bool {
-        let metadata = &self.object["metadata"];
-        text(metadata, "name").is_empty() && !text(metadata, "generateName").is_empty()
-    }
+    /// Whether the object has only the prefix of a name in its document.
+    pub is_generated: bool,
 }
 
 /// The place of a manifest, which messages name instead of its content.
@@ -163,7 +157,7 @@ impl Reader {
             return Err(Fault::limit("max_resource_cost", reason));
         }
         let fault = check(&object).err();
-        self.manifests.push(Manifest { place, object, fault });
+        self.manifests.push(Manifest { place, object, fault, is_generated: false });
         Ok(())
     }
 }

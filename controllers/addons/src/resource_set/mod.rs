@@ -1,6 +1,7 @@
 //! The ClusterResourceSet controller.
 
 mod apply;
+pub mod generated;
 pub mod manifests;
 mod observe;
 mod observed;

@@ -10,6 +10,7 @@ use schemas::addons::{ClusterResourceSet, ClusterResourceSetBinding, ResourceBin
 use schemas::cluster::Cluster;
 use schemas::deletion_grace::is_torn_down;
 
+use super::generated;
 use super::manifests::{self, Fault, Manifest};
 use super::observed::Observed;
 use super::record;
@@ -146,6 +147,7 @@ fn is_current(entry: Option<&ResourceBinding>, hash: Option<String>) -> bool {
 
 /// The contents of the resources. Each is read at most once, and only if a Cluster needs it.
 struct Contents<'a> {
+    set: &'a ClusterResourceSet,
     sources: &'a [Source],
     hashes: BTreeMap<usize, Option<String>>,
     read: BTreeMap<usize, Arc<Content>>,
@@ -153,7 +155,8 @@ struct Contents<'a> {
 
 impl<'a> Contents<'a> {
     fn new(observed: &'a Observed) -> Self {
-        Self { sources: &observed.sources, hashes: BTreeMap::new(), read: BTreeMap::new() }
+        let (set, sources) = (observed.set.as_ref(), observed.sources.as_slice());
+        Self { set, sources, hashes: BTreeMap::new(), read: BTreeMap::new() }
     }
 
     fn hash(&mut self, index: usize) -> Option<String> {
@@ -163,12 +166,17 @@ impl<'a> Contents<'a> {
 
     fn get(&mut self, index: usize) -> Arc<Content> {
         let hash = self.hash(index);
-        let sources = self.sources;
-        let content = self
-            .read
-            .entry(index)
-            .or_insert_with(|| Arc::new(Content { hash, manifests: manifests::read(&sources[index]) }));
-        content.clone()
+        let (set, sources) = (self.set, self.sources);
+        let read = || {
+            let manifests = manifests::read(&sources[index]).map(|mut manifests| {
+                let uid = set.metadata.uid.as_deref().unwrap_or_default();
+                let ResourceReference { kind, name } = &set.spec.resources[index];
+                generated::name_all(&[uid, kind, name], &mut manifests);
+                manifests
+            });
+            Arc::new(Content { hash, manifests })
+        };
+        self.read.entry(index).or_insert_with(read).clone()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of `addons::resource_set`.
 
+mod generated;
 mod manifests;
 mod plan;
 mod remote;

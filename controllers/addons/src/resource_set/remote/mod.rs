@@ -31,9 +31,6 @@ pub struct Remote {
     lost: Option<String>,
 }
 
-/// Why a failure is not tried again by itself.
-const GENERATED_ONCE: &str = "not tried again soon, because objects with generated names are there and each attempt creates them again";
-
 type HttpRequest = Result<http::Request<Vec<u8>>, kube::core::request::Error>;
 
 impl Remote {
@@ -43,9 +40,7 @@ impl Remote {
         Self { client, kinds: Kinds::default(), clock: clock.clone(), deadline, lost: None }
     }
 
-    /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer. Objects with
-    /// generated names come last, and only if all others are there: each attempt creates them again, so that after one which
-    /// created some, none follows soon.
+    /// Applies the objects of a resource. The failure of one does not prevent the others, unless the cluster does not answer.
     ///
     /// # Errors
     /// An object could not be applied.
@@ -56,35 +51,23 @@ impl Remote {
         is_secret: bool,
     ) -> Result<(), Failure> {
         let mut failures = Vec::new();
-        let (mut is_retried, mut was_generated) = (false, false);
-        let (generated, named): (Vec<_>, Vec<_>) =
-            manifests.iter().partition(|manifest| manifest.is_generated());
-        for manifest in named.into_iter().chain(generated) {
-            if manifest.is_generated() && !failures.is_empty() {
-                break;
-            }
+        let mut is_retried = false;
+        for manifest in manifests {
             if let Some(reason) = &self.lost {
                 failures.push(reason.clone());
                 is_retried = true;
                 break;
             }
-            match self.apply_one(manifest, updates).await {
-                Ok(()) => was_generated |= manifest.is_generated(),
-                Err(problem) => {
-                    is_retried |= problem.is_retried();
-                    if let Problem::NoAnswer(reason) = &problem {
-                        self.lost = Some(format!("the workload cluster does not answer: {reason}"));
-                    } else if failures.len() < FAILURES_NAMED {
-                        failures.push(problem.text(manifest, is_secret));
-                    }
+            if let Err(problem) = self.apply_one(manifest, updates).await {
+                is_retried |= problem.is_retried();
+                if let Problem::NoAnswer(reason) = &problem {
+                    self.lost = Some(format!("the workload cluster does not answer: {reason}"));
+                } else if failures.len() < FAILURES_NAMED {
+                    failures.push(problem.text(manifest, is_secret));
                 }
             }
         }
         failures.extend(self.lost.clone().filter(|reason| !failures.contains(reason)));
-        if was_generated && is_retried {
-            is_retried = false;
-            failures.push(GENERATED_ONCE.to_owned());
-        }
         if failures.is_empty() { Ok(()) } else { Err(Failure { reason: failures.join(", "), is_retried }) }
     }
 
@@ -93,7 +76,7 @@ impl Remote {
         if let Some(fault) = manifest.fault {
             return Err(Problem::Faulty(fault));
         }
-        if updates && manifest.is_generated() {
+        if updates && manifest.is_generated {
             return Err(Problem::Faulty(
                 "metadata.generateName is possible only with the strategy ApplyOnce",
             ));
