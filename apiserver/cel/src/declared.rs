@@ -24,6 +24,11 @@ pub(crate) const RESOURCE_CHECK: &str = "kubernetes.authorization.ResourceCheck"
 /// The type of the answer of `check`.
 pub(crate) const DECISION: &str = "kubernetes.authorization.Decision";
 
+/// The type of an operation of a JSON patch.
+pub(crate) const JSON_PATCH: &str = "JSONPatch";
+/// The type of an object to be applied. The types of what is in it have the names of its fields: `Object.spec.template`.
+pub(crate) const OBJECT: &str = "Object";
+
 /// The fields of `variables`, which are declared one after the other.
 pub(crate) type Fields<'s> = Rc<BTreeMap<Arc<str>, Type<'s>>>;
 
@@ -107,6 +112,23 @@ pub(crate) fn has_fields(name: &str) -> bool {
 pub(crate) fn field<'s>(name: &str, field: &str) -> Option<Type<'s>> {
     let (_, fields) = DECLARED.iter().find(|(declared, _)| *declared == name)?;
     fields.iter().find(|(known, _)| *known == field).and_then(|(_, text)| read(text))
+}
+
+/// Returns the type of the objects that an expression makes by this name; `None` if there is no such type.
+pub(crate) fn made<'s>(name: &str) -> Option<Type<'s>> {
+    let is_object = name.strip_prefix(OBJECT).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    (is_object || name == JSON_PATCH).then(|| Type::Made(name.into()))
+}
+
+/// Returns the type of a field of an object that an expression makes. Those that are applied may have any field; the server checks them
+/// when it applies them.
+pub(crate) fn field_made<'s>(name: &str, field: &str) -> Option<Type<'s>> {
+    match field {
+        _ if name != JSON_PATCH => Some(Type::Dyn),
+        "op" | "path" | "from" => Some(Type::Simple("string")),
+        "value" => Some(Type::Dyn),
+        _ => None,
+    }
 }
 
 /// Returns the type that a variable of a policy has in other expressions, which is simpler than that of its value.

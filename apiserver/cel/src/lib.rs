@@ -6,7 +6,8 @@
 //! CustomResourceDefinitions.
 //!
 //! [`problems`] checks a rule when its CustomResourceDefinition is written. [`Rules`] evaluates the rules of a schema on
-//! objects. [`program`] compiles and evaluates expressions of admission policies and webhooks, which have no schema.
+//! objects. [`program`] compiles and evaluates expressions of admission policies and webhooks, which have no schema; those of
+//! mutating policies make objects and JSON patches.
 
 mod check;
 mod cost;
@@ -15,6 +16,7 @@ mod declared;
 mod eval;
 mod functions;
 pub mod limits;
+mod mutation;
 pub mod program;
 mod rules;
 mod syntax;

@@ -25,6 +25,10 @@ pub const MAX_CEL_ITEMS: usize = 1_000_000;
 /// Maximum size of one text that a CEL expression creates, in bytes.
 pub const MAX_CEL_TEXT: usize = 10 * 1024 * 1024;
 
+/// Maximum size of what one expression of a mutating policy makes, in bytes. Each value counts as 16
+/// bytes, to which texts and names of fields are added.
+pub const MAX_CEL_MADE: usize = 3 * 1024 * 1024;
+
 /// Maximum cost of one evaluation of a CEL rule, in cel-go's units. It takes about a tenth of a second.
 pub const MAX_CEL_CALL_COST: u64 = 1_000_000;
 

@@ -9,10 +9,11 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::check;
+use crate::declared::{JSON_PATCH, OBJECT};
 use crate::eval::{self, Scope};
 use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_OBJECT_COST};
 use crate::syntax::ast::Expr;
-use crate::types::simple;
+use crate::types::{Type, simple};
 use crate::values::{Authority, OUT_OF_BUDGET, Outcome, Step, Val};
 
 /// The type that an expression must evaluate to.
@@ -24,6 +25,10 @@ pub enum Expected {
     Text,
     /// A string or null.
     TextOrNull,
+    /// An object to be applied (`Object{…}`).
+    Configuration,
+    /// A list of operations (`[JSONPatch{…}]`).
+    Operations,
     /// Any type.
     Any,
 }
@@ -58,13 +63,19 @@ impl Program {
     pub fn compile(source: &str, environment: &Environment, expected: Expected) -> Result<Self, String> {
         let (expr, found) =
             check::expression(source, environment).map_err(|text| format!("compilation failed: {text}"))?;
-        let (allowed, words): (&[&'static str], &str) = match expected {
-            Expected::Boolean => (&["bool"], "bool"),
-            Expected::Text => (&["string"], "string"),
-            Expected::TextOrNull => (&["string", "null_type"], "one of [string null_type]"),
+        let (allowed, words) = match expected {
+            Expected::Boolean => (vec![simple("bool")], "bool"),
+            Expected::Text => (vec![simple("string")], "string"),
+            Expected::TextOrNull => {
+                (vec![simple("string"), simple("null_type")], "one of [string null_type]")
+            }
+            Expected::Configuration => (vec![Type::Made(OBJECT.into())], OBJECT),
+            Expected::Operations => {
+                (vec![Type::List(Rc::new(Type::Made(JSON_PATCH.into())))], "list(JSONPatch)")
+            }
             Expected::Any => return Ok(Self(expr)),
         };
-        if allowed.iter().any(|name| found == simple(name)) {
+        if allowed.contains(&found) {
             return Ok(Self(expr));
         }
         let found = if found == simple("null_type") { "null_type".to_owned() } else { found.to_string() };
@@ -85,7 +96,7 @@ impl Program {
 
 /// The variables that a set of programs is evaluated with.
 ///
-/// All evaluations with one input together may cost [`MAX_CEL_OBJECT_COST`].
+/// All evaluations with one input together, and with those before it that it continues, may cost [`MAX_CEL_OBJECT_COST`].
 pub struct Input<'a> {
     variables: Vec<(&'a str, &'a Value)>,
     decider: Option<&'a dyn Decider>,
@@ -105,8 +116,26 @@ impl<'a> Input<'a> {
         self
     }
 
+    /// Counts what has been spent before on the same cost limit.
+    #[must_use]
+    pub fn continuing(self, spent: u64) -> Self {
+        self.spent.set(spent);
+        self
+    }
+
+    /// Returns the cost of all evaluations so far.
+    pub fn spent(&self) -> u64 {
+        self.spent.get()
+    }
+
     /// Evaluates each program with the same named expressions. The error of a failed program is cel-go's message.
     pub fn evaluate(&self, named: Named<'_>, programs: &[&Program]) -> Vec<Result<Answer, String>> {
+        let parts = self.parts(named);
+        programs.iter().map(|program| self.with(&parts, program).map(answer)).collect()
+    }
+
+    /// Evaluates named expressions.
+    pub(crate) fn parts(&self, named: Named<'_>) -> Vec<(Val<'_>, Val<'_>)> {
         let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
         let mut heights = Heights::default();
         // The refused values stay alive, so that no other value can get their addresses, which are the keys of
@@ -114,7 +143,7 @@ impl<'a> Input<'a> {
         let mut refused = Vec::new();
         for (name, program) in named {
             let failed = |why: String| Val::Failed(Rc::from(format!("composited variable \"{name}\" {why}")));
-            let value = match program.as_ref().map(|program| self.with(&parts, &program.0)) {
+            let value = match program.as_ref().map(|program| self.with(&parts, program)) {
                 Ok(Ok(value)) if heights.of(&value) > MAX_CEL_DEPTH => {
                     refused.push(value);
                     failed("is nested too deeply".to_owned())
@@ -125,10 +154,16 @@ impl<'a> Input<'a> {
             };
             parts.push((Val::Text(Cow::Owned(name.clone())), value));
         }
-        programs.iter().map(|program| self.with(&parts, &program.0).map(answer)).collect()
+        parts
     }
 
-    fn with<'v>(&'v self, parts: &[(Val<'v>, Val<'v>)], expr: &Expr) -> Result<Val<'v>, String> {
+    /// Evaluates a program with the values of named expressions.
+    pub(crate) fn with<'v>(
+        &'v self,
+        parts: &[(Val<'v>, Val<'v>)],
+        program: &Program,
+    ) -> Result<Val<'v>, String> {
+        let expr = &program.0;
         let named = Scope::new("variables", Val::Map(Rc::new(parts.to_vec())), None);
         if self.spent.get() > MAX_CEL_OBJECT_COST {
             return Err(OUT_OF_BUDGET.to_owned());

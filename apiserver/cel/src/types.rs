@@ -32,6 +32,8 @@ pub(crate) enum Type<'s> {
     Object(Shape<'s>, bool),
     /// The variables of a policy.
     Variables(Fields<'s>),
+    /// An object that an expression makes, by the name of its type.
+    Made(Rc<str>),
     /// The `metadata` that rules can read, which has `name` and `generateName` only.
     Metadata,
     /// A type parameter of a declaration.
@@ -63,6 +65,7 @@ impl fmt::Display for Type<'_> {
             Type::Kind(inner) => write!(f, "type({inner})"),
             Type::Object(..) | Type::Metadata => f.write_str("object"),
             Type::Variables(_) => f.write_str("kubernetes.variables"),
+            Type::Made(name) => f.write_str(name),
             Type::Param(name) => write!(f, "{name}"),
         }
     }
@@ -110,6 +113,7 @@ impl<'s> Type<'s> {
                 .and_then(|schema| Type::of(schema, false)),
             Type::Simple(name) => declared::field(name, field),
             Type::Variables(fields) => fields.get(field).cloned(),
+            Type::Made(name) => declared::field_made(name, field),
             Type::Metadata => matches!(field, "name" | "generateName").then(|| simple("string")),
             _ => None,
         }
@@ -154,7 +158,7 @@ impl<'s> Type<'s> {
     /// Returns whether the type has fields with types of their own.
     pub fn has_fields(&self) -> bool {
         match self {
-            Type::Object(..) | Type::Variables(_) | Type::Metadata => true,
+            Type::Object(..) | Type::Variables(_) | Type::Metadata | Type::Made(_) => true,
             Type::Simple(name) => declared::has_fields(name),
             _ => false,
         }
@@ -183,7 +187,9 @@ impl<'s> Type<'s> {
 
     pub(crate) fn is_nullable(&self) -> bool {
         match self {
-            Type::Object(..) | Type::Variables(_) | Type::Metadata | Type::Optional(_) => true,
+            Type::Object(..) | Type::Variables(_) | Type::Metadata | Type::Optional(_) | Type::Made(_) => {
+                true
+            }
             Type::Simple(name) => name.contains('.') || *name == "null_type",
             _ => false,
         }

@@ -6,6 +6,7 @@ mod cost;
 mod depth;
 mod language;
 mod library;
+mod mutation;
 mod program;
 mod types;
 mod work;

@@ -19,6 +19,8 @@ pub(super) struct Checker<'s> {
     /// The type of `self`, or `None` for an expression without `self`.
     pub(super) own: Option<Type<'s>>,
     pub(super) optional: bool,
+    /// Whether expressions may make patches: objects of the types `Object` and `JSONPatch`.
+    pub(super) patches: bool,
     /// The first [`MAX_CEL_PROBLEMS`] errors.
     pub(super) problems: Vec<Problem>,
     /// The number of all errors.
@@ -48,7 +50,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn fail(&mut self, at: usize, message: String) -> Type<'s> {
+    pub(super) fn fail(&mut self, at: usize, message: String) -> Type<'s> {
         self.failures += 1;
         if self.problems.len() < MAX_CEL_PROBLEMS {
             self.problems.push(Problem { at, message });
@@ -100,11 +102,12 @@ impl<'s> Checker<'s> {
                 map(join(keys), join(values))
             }
             ExprKind::Macro(call) => self.expand(expr.at, call, locals),
+            ExprKind::Create(create) => self.create(expr.at, create, locals),
         }
     }
 
     /// Returns the type of a list item or a map value. For an optional (`?x`), this is the type of the value inside.
-    fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
+    pub(super) fn item(&mut self, optional: bool, item: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
         match (optional, self.check(item, locals)) {
             (true, Type::Optional(inner)) => (*inner).clone(),
             (true, found) if !found.is_unknown() => {
@@ -168,7 +171,7 @@ impl<'s> Checker<'s> {
         if let Some(target) = &call.target {
             let qualified = match &target.kind {
                 ExprKind::Ident(space) if self.variable(space, locals).is_none() => {
-                    Some(format!("{space}.{name}")).filter(|name| !overloads(name).is_empty())
+                    Some(format!("{space}.{name}")).filter(|name| self.declares(name))
                 }
                 _ => None,
             };

@@ -72,6 +72,9 @@ pub(super) fn compile_patterns(expr: &mut Expr) {
             call.filter.iter_mut().for_each(compile_patterns);
             compile_patterns(&mut call.body);
         }
+        ExprKind::Create(create) => {
+            create.fields.iter_mut().for_each(|field| compile_patterns(&mut field.value));
+        }
         _ => {}
     }
 }

@@ -58,6 +58,7 @@ fn parts(expr: &Expr) -> Vec<&Expr> {
         ExprKind::List(items) => items.iter().map(|(_, item)| item).collect(),
         ExprKind::Map(entries) => entries.iter().flat_map(|(_, key, value)| [key, value]).collect(),
         ExprKind::Macro(call) => [&call.target].into_iter().chain(&call.filter).chain([&call.body]).collect(),
+        ExprKind::Create(create) => create.fields.iter().map(|field| &field.value).collect(),
         _ => Vec::new(),
     }
 }

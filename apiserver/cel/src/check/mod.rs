@@ -2,6 +2,7 @@
 
 mod checker;
 mod compile;
+mod create;
 mod expression;
 mod literals;
 mod problems;

@@ -40,6 +40,7 @@ pub fn problems(schema: &Schema, rule: &Rule, root: bool) -> (Vec<RuleProblem>, 
     let mut checker = Checker {
         own: Some(Type::of(schema, root).unwrap_or(Type::Dyn)),
         optional: rule.optional_old_self,
+        patches: false,
         problems: Vec::new(),
         failures: 0,
         types: Types::new(),

@@ -1,14 +1,15 @@
 //! The actual cost of an evaluation, as in cel-go's `interpreter/runtimecost.go` and in Kubernetes' CEL library.
 
-use super::units::{LIST, MAP, PATTERN, TRAVERSAL, scaled};
+use super::units::{LIST, MAP, PATTERN, STRUCTURE, TRAVERSAL, scaled};
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::values::Val;
 
-/// Returns the cost of creating a list or a map. It is 0 for constants, which are created at compile time.
+/// Returns the cost of creating a list, a map or an object. It is 0 for constants, which are created at compile time.
 pub(crate) fn made(expr: &Expr) -> u64 {
     match &expr.kind {
         _ if is_constant(expr) => 0,
         ExprKind::Map(_) => MAP,
+        ExprKind::Create(_) => STRUCTURE,
         _ => LIST,
     }
 }
@@ -57,7 +58,9 @@ pub(crate) fn called(name: &str, member: bool, args: &[Val<'_>], result: Option<
             LIST + traversal(size(selector)) + requirements.saturating_mul(LIST + STRUCTURE)
         }
         ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", [first, ..]) => traversed(first),
-        ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim", _) => traversal(at(0)),
+        ("url" | "lowerAscii" | "upperAscii" | "substring" | "trim" | "jsonpatch.escapeKey", _) => {
+            traversal(at(0))
+        }
         ("replace" | "split", _) => scaled(at(0), 2.0 * TRAVERSAL),
         ("join", _) => scaled(result.map_or(1, size), 2.0 * TRAVERSAL),
         // cel-go knows the cost of `text.matches(pattern)` only.
@@ -102,9 +105,6 @@ pub(crate) fn called(name: &str, member: bool, args: &[Val<'_>], result: Option<
         _ => 1,
     }
 }
-
-/// Cost of creating a structure.
-const STRUCTURE: u64 = 40;
 
 /// Cost of a call itself.
 const CALL: u64 = 1;

@@ -109,7 +109,9 @@ fn member(name: &str, target: &Argument<'_>, args: &[Argument<'_>]) -> Option<Ca
 
 fn global(name: &str, args: &[Argument<'_>]) -> Option<CallCost> {
     Some(match (name, args) {
-        ("url", [(node, _)]) => CallCost { cost: traversal(node.size()), size: Some(node.size()) },
+        ("url" | "jsonpatch.escapeKey", [(node, _)]) => {
+            CallCost { cost: traversal(node.size()), size: Some(node.size()) }
+        }
         (
             "semver" | "isSemver" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity",
             [(node, _), ..],

@@ -11,7 +11,7 @@ use machinery::schema::Schema;
 use super::calls;
 use super::node::{Entry, Node, Types, key};
 use super::sizes::{Place, Size};
-use super::units::{LIST, MAP, TRAVERSAL, scaled};
+use super::units::{LIST, MAP, STRUCTURE, TRAVERSAL, scaled};
 use crate::syntax::ast::{Call, Expr, ExprKind, Macro, MacroKind, Select};
 use crate::types::Type;
 
@@ -72,6 +72,13 @@ impl<'s> Estimate<'_, 's> {
                 Node { cost, entry: Some(Entry { list: false, key, value }), ..literal(entries.len()) }
             }
             ExprKind::Macro(call) => self.expand(call),
+            ExprKind::Create(create) => {
+                let paid = create
+                    .fields
+                    .iter()
+                    .fold(STRUCTURE, |sum, field| sum.saturating_add(self.node(&field.value).cost));
+                Node { cost: paid, ..Node::default() }
+            }
         }
     }
 

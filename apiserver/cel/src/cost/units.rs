@@ -4,6 +4,8 @@
 pub(super) const LIST: u64 = 10;
 /// Cost of creating a map.
 pub(super) const MAP: u64 = 30;
+/// Cost of creating a structure.
+pub(super) const STRUCTURE: u64 = 40;
 /// Cost of reading a character.
 pub(super) const TRAVERSAL: f64 = 0.1;
 /// Cost of a character of a regular expression.

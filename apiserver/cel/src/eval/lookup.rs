@@ -51,6 +51,7 @@ pub(super) fn field<'a>(target: &Val<'a>, select: &Select) -> Option<Val<'a>> {
             let resource = authority.decider.request_resource();
             Some(Val::Authority(Rc::new(authority.then(Step::Subject(Subject::Resource(resource))))))
         }
+        Val::Made(made) => made.fields.get(&*select.field).cloned(),
         Val::Map(_) => target.get(&Val::Text(Cow::Owned(select.field.to_string()))),
         _ => None,
     }

@@ -1,5 +1,6 @@
 //! Evaluation of expressions. The errors have cel-go's wording, because the server shows them.
 
+mod create;
 mod lookup;
 mod macros;
 mod operators;

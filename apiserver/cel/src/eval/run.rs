@@ -24,7 +24,7 @@ pub(crate) fn evaluate<'a>(expr: &Expr, scope: &Scope<'_, 'a>) -> (Outcome<'a>, 
     (if run.is_stopped() { Err(CANCELLED) } else { outcome }, cost)
 }
 
-struct Run {
+pub(super) struct Run {
     cost: Cell<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Run {
         self.cost.get() > MAX_CEL_CALL_COST || work::is_exceeded()
     }
 
-    fn charge(&self, cost: u64) {
+    pub(super) fn charge(&self, cost: u64) {
         self.cost.set(self.cost.get().saturating_add(cost));
     }
 
@@ -48,7 +48,7 @@ impl Run {
         outcome
     }
 
-    fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
+    pub(super) fn eval<'a>(&self, expr: &Expr, scope: &Scope<'_, 'a>) -> Outcome<'a> {
         // Past the limit nothing succeeds, so that no side of a junction can decide.
         if self.is_stopped() {
             return Err(CANCELLED);
@@ -93,6 +93,7 @@ impl Run {
                 Val::Map(Rc::new(out))
             }
             ExprKind::Macro(call) => return self.expand(call, scope),
+            ExprKind::Create(create) => return self.create(expr, create, scope),
         })
     }
 
@@ -108,6 +109,9 @@ impl Run {
         }
         if target.items().is_some() {
             return Err("unsupported index type 'string' in list".into());
+        }
+        if let (Val::Made(made), false, false) = (&target, select.test, select.optional) {
+            return Ok(made.read(&select.field));
         }
         // Only maps have keys. In particular, null has none, because it stands for an absent object.
         let found = field(&target, select);

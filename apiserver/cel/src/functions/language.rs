@@ -55,6 +55,7 @@ fn is_zero(value: &Val<'_>) -> bool {
         Val::Double(n) => *n == 0.0,
         Val::Text(text) => text.is_empty(),
         Val::Bytes(bytes) => bytes.is_empty(),
+        Val::Made(made) => made.fields.is_empty(),
         other => matches!(call("size", std::slice::from_ref(other)), Some(Ok(Val::Int(0)))),
     }
 }

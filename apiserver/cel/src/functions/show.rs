@@ -42,6 +42,7 @@ pub(crate) fn show(value: &Val<'_>) -> String {
         Val::Ip(ip) => ip.to_string(),
         Val::Cidr(cidr) => format!("{}/{}", cidr.ip, cidr.bits),
         Val::Failed(why) => why.to_string(),
+        Val::Made(made) => made.name.to_string(),
         Val::Quantity(_) | Val::Semver(_) | Val::Url(_) | Val::Format(_) | Val::Authority(_) => {
             value.type_name().to_owned()
         }

@@ -46,8 +46,10 @@ pub(super) fn call<'a>(
     }
     let (Val::Text(text), rest) = args.split_first()? else { return None };
     let text = &**text;
-    if name == "strings.quote" && rest.is_empty() {
-        return Some(Ok(Val::text(quote(text))));
+    match (name, rest) {
+        ("strings.quote", []) => return Some(Ok(Val::text(quote(text)))),
+        ("jsonpatch.escapeKey", []) => return Some(escape_key(text)),
+        _ => {}
     }
     if !member && name != "matches" {
         return None;
@@ -88,6 +90,12 @@ pub(super) fn call<'a>(
 /// Checks that a text or list of this size may be created.
 fn fits(bytes: usize, items: usize) -> Result<(), Failure> {
     if bytes > MAX_CEL_TEXT || items > MAX_CEL_ITEMS { Err(CANCELLED) } else { Ok(()) }
+}
+
+/// Writes a key as a part of the path of a JSON patch.
+fn escape_key<'a>(text: &str) -> Outcome<'a> {
+    fits(text.len().saturating_mul(2), 0)?;
+    Ok(Val::text(text.replace('~', "~0").replace('/', "~1")))
 }
 
 fn replace<'a>(text: &str, from: &str, to: &str, limit: usize) -> Outcome<'a> {

@@ -70,6 +70,7 @@ impl Clause {
             Type::Optional(_) => "optional_type",
             Type::Object(..) | Type::Metadata => "object",
             Type::Variables(_) => "kubernetes.variables",
+            Type::Made(name) => name,
             Type::Simple(name) => name,
         };
         (!self.rules().takes.contains(&name)).then(|| self.refuse(name))

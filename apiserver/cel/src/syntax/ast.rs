@@ -43,6 +43,8 @@ pub(crate) enum ExprKind {
     Map(Vec<(bool, Expr, Expr)>),
     /// A macro that binds variables.
     Macro(Box<Macro>),
+    /// An object of a named type, for example `Object.spec{replicas: 1}`.
+    Create(Box<Create>),
 }
 
 /// The selection of a field.
@@ -71,6 +73,28 @@ pub(crate) struct Call {
     pub args: Vec<Expr>,
     /// The compiled pattern, if the pattern argument is a literal.
     pub pattern: Option<std::sync::Arc<machinery::pattern::Pattern>>,
+}
+
+/// The construction of an object of a named type.
+#[derive(Debug, Clone)]
+pub(crate) struct Create {
+    /// The name of the type, with its dots.
+    pub name: Arc<str>,
+    /// The fields in the order in which they are written.
+    pub fields: Vec<Field>,
+}
+
+/// A field of an object under construction.
+#[derive(Debug, Clone)]
+pub(crate) struct Field {
+    /// Offset of its colon, to which errors refer.
+    pub at: usize,
+    /// Whether it is only set if its value is an optional with a value (`?field: value`).
+    pub optional: bool,
+    /// Its name as written.
+    pub name: Arc<str>,
+    /// Its value.
+    pub value: Expr,
 }
 
 /// The macros that bind variables.
@@ -131,6 +155,7 @@ impl Expr {
             ExprKind::Macro(call) => {
                 [&call.target, &call.body].into_iter().chain(&call.filter).for_each(part)
             }
+            ExprKind::Create(create) => create.fields.iter().for_each(|field| part(&field.value)),
             _ => {}
         }
         Self { at, kind, height: below + 1 }
@@ -163,6 +188,7 @@ impl Expr {
                 let parts = [&call.target, &call.body];
                 parts.into_iter().chain(&call.filter).all(|part| part.gather(found))
             }
+            ExprKind::Create(create) => create.fields.iter().all(|field| field.value.gather(found)),
             _ => true,
         }
     }
@@ -187,6 +213,7 @@ impl Expr {
                         && (call.body.uses(name)
                             || call.filter.as_ref().is_some_and(|filter| filter.uses(name))))
             }
+            ExprKind::Create(create) => create.fields.iter().any(|field| field.value.uses(name)),
             _ => false,
         }
     }

@@ -1,6 +1,7 @@
 //! The syntax tree of expressions, and the parser that produces it.
 
 pub(crate) mod ast;
+mod create;
 mod macros;
 pub(crate) mod names;
 mod nodes;

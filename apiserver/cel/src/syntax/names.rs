@@ -31,7 +31,7 @@ pub fn is_identifier(text: &str) -> bool {
 }
 
 /// Returns whether a text stands for itself in an expression, as a value or an operator.
-fn is_literal(text: &str) -> bool {
+pub(super) fn is_literal(text: &str) -> bool {
     matches!(text, "true" | "false" | "null" | "in")
 }
 

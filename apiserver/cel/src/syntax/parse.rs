@@ -39,9 +39,9 @@ pub(crate) fn parse(source: &str) -> Result<Expr, Problem> {
     }
 }
 
-struct Parser {
-    tokens: Vec<(usize, Token)>,
-    next: usize,
+pub(super) struct Parser {
+    pub(super) tokens: Vec<(usize, Token)>,
+    pub(super) next: usize,
     depth: usize,
 }
 
@@ -49,15 +49,15 @@ struct Parser {
 const JUNCTIONS: [(&str, &str); 2] = [("||", "_||_"), ("&&", "_&&_")];
 
 impl Parser {
-    fn peek(&self) -> &Token {
+    pub(super) fn peek(&self) -> &Token {
         self.tokens.get(self.next).map_or(&Token::End, |(_, token)| token)
     }
 
-    fn at(&self) -> usize {
+    pub(super) fn at(&self) -> usize {
         self.tokens.get(self.next).map_or(0, |(at, _)| *at)
     }
 
-    fn take(&mut self) -> Token {
+    pub(super) fn take(&mut self) -> Token {
         let token = self.peek().clone();
         if self.next + 1 < self.tokens.len() {
             self.next += 1;
@@ -69,7 +69,7 @@ impl Parser {
         matches!(self.peek(), Token::Symbol(found) if *found == symbol)
     }
 
-    fn accept(&mut self, symbol: &str) -> bool {
+    pub(super) fn accept(&mut self, symbol: &str) -> bool {
         let found = self.is(symbol);
         if found {
             self.take();
@@ -89,17 +89,17 @@ impl Parser {
         }
     }
 
-    fn expected<T>(&self, what: &str) -> Result<T, Problem> {
+    pub(super) fn expected<T>(&self, what: &str) -> Result<T, Problem> {
         let message = format!("Syntax error: mismatched input '{}' expecting {what}", self.text());
         Err(Problem { at: self.at(), message })
     }
 
-    fn expect(&mut self, symbol: &str) -> Result<(), Problem> {
+    pub(super) fn expect(&mut self, symbol: &str) -> Result<(), Problem> {
         if self.accept(symbol) { Ok(()) } else { self.expected(&format!("'{symbol}'")) }
     }
 
     /// Parses a whole expression. Brackets and arguments begin here, too, so `depth` limits the recursion.
-    fn ternary(&mut self) -> Result<Expr, Problem> {
+    pub(super) fn ternary(&mut self) -> Result<Expr, Problem> {
         self.depth += 1;
         if self.depth > MAX_CEL_DEPTH {
             return Err(too_deep());
@@ -304,6 +304,9 @@ impl Parser {
                 ExprKind::Bytes(bytes)
             }
             Token::Ident(name) if &*name != "in" => {
+                if let Some(created) = self.create()? {
+                    return Ok(created);
+                }
                 self.take();
                 return self.ident(at, name);
             }

@@ -60,6 +60,7 @@ impl<'a> Val<'a> {
                 (None, None) => true,
                 _ => false,
             },
+            (Val::Made(a), Val::Made(b)) => a.equals(b),
             (Val::Type(a), Val::Type(b)) => a == b,
             (Val::Quantity(a), Val::Quantity(b)) => a.compare(b) == Ordering::Equal,
             (Val::Semver(a), Val::Semver(b)) => a.compare(b) == Ordering::Equal,

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::addresses::Cidr;
 use super::authority::Authority;
+use super::made::Made;
 use super::semver::Semver;
 use super::timestamp::parse_timestamp;
 use super::work;
@@ -47,6 +48,8 @@ pub(crate) enum Val<'a> {
     Array(&'a [Value], Option<&'a Schema>),
     /// A map or an object of the validated object, with its schema.
     Object(&'a Map<String, Value>, Option<&'a Schema>),
+    /// An object that the expression created by the name of its type.
+    Made(Rc<Made<'a>>),
     /// An optional, with its value if it has one.
     Optional(Option<Rc<Val<'a>>>),
     /// A type by its name.
@@ -121,6 +124,7 @@ impl<'a> Val<'a> {
             Val::Timestamp(_) => "google.protobuf.Timestamp",
             Val::List(_) | Val::Array(..) => "list",
             Val::Map(_) | Val::Object(..) => "map",
+            Val::Made(made) => made.type_name(),
             Val::Optional(_) => "optional_type",
             Val::Type(_) => "type",
             Val::Quantity(_) => "kubernetes.Quantity",
