@@ -1,7 +1,7 @@
 //! The patch formats.
 
 use machinery::limits::MAX_DEPTH;
-use machinery::patch::{json_patch, merge_patch, strategic_merge_patch};
+use machinery::patch::{Unfit, json_patch, merge_patch, operations, strategic_merge_patch};
 use machinery::schema::Schema;
 use serde_json::{Value, json};
 
@@ -44,6 +44,82 @@ fn json_patch_changes() {
         assert_eq!(patched.object, wanted, "{patch}");
         assert!(patched.problems.is_empty());
     }
+}
+
+/// Why operations do not fit, as policies show it.
+#[test]
+fn why_operations_do_not_fit() {
+    let op = |op: &str, path: &str| json!({"op": op, "path": path, "value": 1});
+    let from = |op: &str, from: &str, path: &str| json!({"op": op, "from": from, "path": path});
+    let missing = "missing value";
+    let index = "Unable to access invalid index: 9: invalid index referenced";
+    let number = "strconv.Atoi: parsing \"x\": invalid syntax";
+    for (operation, why) in [
+        (
+            op("add", "/none/x"),
+            format!("add operation does not apply: doc is missing path: \"/none/x\": {missing}"),
+        ),
+        (
+            op("add", "/data/k/x"),
+            format!("add operation does not apply: doc is missing path: \"/data/k/x\": {missing}"),
+        ),
+        (op("add", ""), format!("add operation does not apply: doc is missing path: \"\": {missing}")),
+        (op("add", "/list/9"), format!("error in add for path: '/list/9': {index}")),
+        (
+            op("add", "/list/x"),
+            format!("error in add for path: '/list/x': value was not a proper array index: 'x': {number}"),
+        ),
+        (
+            op("remove", "/none/x"),
+            format!("remove operation does not apply: doc is missing path: \"/none/x\": {missing}"),
+        ),
+        (
+            op("remove", "/data/x~0"),
+            format!("error in remove for path: '/data/x~0': Unable to remove nonexistent key: x~: {missing}"),
+        ),
+        (op("remove", "/list/9"), format!("error in remove for path: '/list/9': {index}")),
+        (op("remove", "/list/x"), format!("error in remove for path: '/list/x': {number}")),
+        (
+            op("replace", "/none/x"),
+            format!("replace operation does not apply: doc is missing path: /none/x: {missing}"),
+        ),
+        (
+            op("replace", "/list/-"),
+            format!("replace operation does not apply: doc is missing key: /list/-: {missing}"),
+        ),
+        (
+            op("test", "/none/x"),
+            format!("test operation does not apply: is missing path: /none/x: {missing}"),
+        ),
+        (op("test", "/list/9"), format!("error in test for path: '/list/9': {index}")),
+        (
+            op("move", "/a"),
+            format!("move operation failed to decode from: operation, missing from field: {missing}"),
+        ),
+        (
+            from("move", "/none/x", "/a"),
+            format!("move operation does not apply: doc is missing from path: /none/x: {missing}"),
+        ),
+        (
+            from("move", "/data/x", "/a"),
+            format!("error in move for path: 'x': Unable to remove nonexistent key: x: {missing}"),
+        ),
+        (
+            from("move", "/data/k", "/no/x"),
+            format!("move operation does not apply: doc is missing destination path: /no/x: {missing}"),
+        ),
+        (from("copy", "/list/9", "/a"), format!("error in copy for from: '/list/9': {index}")),
+        (from("copy", "/data", "/list/9"), format!("error while adding value during copy: {index}")),
+        (op("", "/a"), "Unexpected kind: ".to_owned()),
+    ] {
+        assert_eq!(operations(&object(), &[operation.clone()]), Err(Unfit::Reason(why)), "{operation}");
+    }
+    for path in ["/data/k", "/data/none", "/list/0"] {
+        assert_eq!(operations(&object(), &[op("test", path)]), Err(Unfit::Test), "{path}");
+    }
+    let changed =
+        operations(&object(), &[op("add", "/n"), op("test", "/n"), op("replace", "/data")]).unwrap();
+    assert_eq!((&changed["n"], &changed["data"]), (&json!(1), &json!(1)));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! The semantics are those of `sigs.k8s.io/structured-merge-diff` and `k8s.io/apimachinery/pkg/util/managedfields`.
 
 mod compare;
+mod configuration;
 mod fields;
 mod items;
 mod last_applied;
@@ -21,6 +22,7 @@ mod validate;
 mod versions;
 mod writer;
 
+pub use configuration::configure;
 pub use request::apply;
 pub use reset::Reset;
 pub use update::{keep_times, update};

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::pointer::{self, Pointer};
 use super::refusal::{go_kind, go_mismatch};
+use super::unfit::{Unfit, not_taken, reason};
 use crate::limits::{
     MAX_DEPTH, MAX_JSON_PATCH_COPIES, MAX_JSON_PATCH_OPERATIONS, MAX_JSON_PATCH_VALUES, MAX_PATHS_TEXT,
 };
@@ -40,12 +41,7 @@ pub fn check_operations(operations: &[Value]) -> Result<Vec<String>, String> {
 /// for too many operations, too large copies or an object that becomes too deep; 422 for an operation that does not fit
 /// the object.
 pub fn apply(mut object: Value, operations: &[Value], written: &[Value]) -> Result<Value, Status> {
-    if operations.len() > MAX_JSON_PATCH_OPERATIONS {
-        return Err(Status::too_large(format!(
-            "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_JSON_PATCH_OPERATIONS}, got {}",
-            operations.len()
-        )));
-    }
+    check_count(operations)?;
     let mut growth = Growth::default();
     for (at, operation) in operations.iter().enumerate() {
         growth.check(&object, operation)?;
@@ -54,6 +50,33 @@ pub fn apply(mut object: Value, operations: &[Value], written: &[Value]) -> Resu
         apply_one(&mut object, operation, written).ok_or_else(Status::patch_does_not_fit)?;
     }
     Ok(object)
+}
+
+/// Like [`apply`], but the error tells why an operation does not fit.
+pub fn apply_or_reason(mut object: Value, operations: &[Value]) -> Result<Value, Unfit> {
+    let limited = |status: Status| Unfit::Reason(status.message);
+    check_count(operations).map_err(limited)?;
+    let mut growth = Growth::default();
+    for operation in operations {
+        growth.check(&object, operation).map_err(limited)?;
+        if let Some(why) = not_taken(&object, operation) {
+            return Err(Unfit::Reason(why));
+        }
+        if apply_one(&mut object, operation, operation).is_none() {
+            return Err(reason(&object, operation));
+        }
+    }
+    Ok(object)
+}
+
+fn check_count(operations: &[Value]) -> Result<(), Status> {
+    if operations.len() > MAX_JSON_PATCH_OPERATIONS {
+        return Err(Status::too_large(format!(
+            "Request entity too large: The allowed maximum operations in a JSON patch is {MAX_JSON_PATCH_OPERATIONS}, got {}",
+            operations.len()
+        )));
+    }
+    Ok(())
 }
 
 /// Counters that limit the growth of an object. Each copy can double an object, so few operations could make it very

@@ -9,11 +9,13 @@ mod refusal;
 pub mod shown;
 mod strategic;
 mod typed;
+mod unfit;
 
 use serde_json::{Map, Value};
 
 use self::refusal::go_mismatch;
 pub use self::refusal::invalid;
+pub use self::unfit::Unfit;
 use crate::decode;
 use crate::schema::Schema;
 use crate::status::Status;
@@ -44,6 +46,14 @@ pub fn json_patch(object: &Value, body: &[u8]) -> Result<Patched, Status> {
     let problems = decoded.problems.into_iter().chain(unknown);
     let problems = problems.map(|problem| format!("json patch {problem}")).collect();
     Ok(Patched { object, problems })
+}
+
+/// Applies the operations of a JSON patch to `object`. Unlike [`json_patch`], it tells why one does not fit.
+///
+/// # Errors
+/// A test that fails, or what does not fit.
+pub fn operations(object: &Value, operations: &[Value]) -> Result<Value, Unfit> {
+    json::apply_or_reason(object.clone(), operations)
 }
 
 /// Applies the merge patch in `body` (JSON text) to `object`.
