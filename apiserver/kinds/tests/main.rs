@@ -6,6 +6,7 @@ mod client_config;
 mod columns;
 mod damaged_bodies;
 mod depth;
+mod mutations;
 mod policies;
 mod protobuf;
 mod types;

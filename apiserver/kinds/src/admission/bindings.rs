@@ -50,9 +50,8 @@ fn check_names(rule: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn binding(binding: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let spec = &binding["spec"];
+/// Checks what all bindings have: the policy, its parameters, and the requests for which it is bound.
+pub(super) fn check_bound(spec: &Value, errors: &mut Vec<FieldError>) {
     let policy = text(spec, "policyName");
     if policy.is_empty() {
         errors.push(required("spec.policyName", ""));
@@ -61,11 +60,17 @@ fn binding(binding: &Value) -> Vec<FieldError> {
         errors.extend(problems.into_iter().map(|why| invalid("spec.policyName", policy, why)));
     }
     if spec["paramRef"].is_object() {
-        check_param_ref(&spec["paramRef"], &mut errors);
+        check_param_ref(&spec["paramRef"], errors);
     }
     if spec["matchResources"].is_object() {
-        check_resources_matched(&spec["matchResources"], "spec.matchResources", false, &mut errors);
+        check_resources_matched(&spec["matchResources"], "spec.matchResources", false, errors);
     }
+}
+
+fn binding(binding: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let spec = &binding["spec"];
+    check_bound(spec, &mut errors);
     let actions = list(spec, "validationActions");
     if actions.is_empty() {
         errors.push(required("spec.validationActions", "at least one validation action is required"));

@@ -1,6 +1,6 @@
 //! The table of the kinds of this folder, with references to their rules, columns and warnings.
 
-use super::{bindings, columns, policies, webhooks};
+use super::{bindings, columns, mutations, policies, webhooks};
 use crate::kind::{Kind, kind};
 use crate::subject::{NOTHING, Subject};
 
@@ -19,6 +19,8 @@ static KINDS: [Kind; 6] = [
         .rules(policies::POLICY),
     kind(GROUP, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
         .rules(bindings::BINDING),
-    kind(GROUP, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
-    kind(GROUP, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0),
+    kind(GROUP, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
+        .rules(mutations::POLICY),
+    kind(GROUP, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]).cluster().extension().generation().conditional().metadata_repeats(1, 0)
+        .rules(mutations::BINDING),
 ];

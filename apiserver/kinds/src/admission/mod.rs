@@ -5,6 +5,7 @@ mod columns;
 mod expressions;
 pub(crate) mod kinds;
 mod matching;
+mod mutations;
 mod policies;
 mod webhooks;
 

@@ -26,11 +26,7 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     let spec = &policy["spec"];
     let mut environment = environment(spec);
     check_param_kind(&spec["paramKind"], &mut errors);
-    if spec["matchConstraints"].is_null() {
-        errors.push(required("spec.matchConstraints", ""));
-    } else {
-        check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, &mut errors);
-    }
+    check_constraints(spec, &mut errors);
     check_conditions(spec, "spec", &environment.without("variables"), &mut errors);
     if !check_variables(spec, &mut environment, &mut errors) {
         return errors;
@@ -59,6 +55,15 @@ fn policy(policy: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// Checks which requests a policy is for.
+pub(super) fn check_constraints(spec: &Value, errors: &mut Vec<FieldError>) {
+    if spec["matchConstraints"].is_null() {
+        errors.push(required("spec.matchConstraints", ""));
+    } else {
+        check_resources_matched(&spec["matchConstraints"], "spec.matchConstraints", true, errors);
+    }
+}
+
 /// Returns the variables of a policy; `params` only if it has a kind of them, and `variables` only if it defines some.
 fn environment(spec: &Value) -> Environment {
     let names = POLICY_VARIABLES.iter().copied().filter(|name| match *name {
@@ -70,7 +75,7 @@ fn environment(spec: &Value) -> Environment {
 }
 
 /// Checks the kind of the parameters.
-fn check_param_kind(given: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check_param_kind(given: &Value, errors: &mut Vec<FieldError>) {
     if !given.is_object() {
         return;
     }
@@ -104,7 +109,11 @@ fn check_param_kind(given: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Checks the variables, and declares each for those after it. Returns false if there are too many of them.
-fn check_variables(spec: &Value, environment: &mut Environment, errors: &mut Vec<FieldError>) -> bool {
+pub(super) fn check_variables(
+    spec: &Value,
+    environment: &mut Environment,
+    errors: &mut Vec<FieldError>,
+) -> bool {
     let variables = list(spec, "variables");
     if variables.len() > MAX_CEL_VARIABLES {
         let detail = format!("must have at most {MAX_CEL_VARIABLES} items");
