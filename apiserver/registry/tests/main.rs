@@ -10,6 +10,7 @@ mod depth;
 mod gone_clients;
 mod housekeeping;
 mod model;
+mod mutating_policies;
 mod plugins;
 mod pod_security;
 mod recreated;

@@ -3,6 +3,7 @@
 
 mod admission;
 mod calls;
+mod mutating;
 mod policies;
 
 use std::io;

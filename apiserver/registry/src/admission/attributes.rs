@@ -5,12 +5,14 @@ use kinds::Subresource;
 use kinds::definition::Version;
 use kinds::user::{SERVICE_ACCOUNT_PREFIX, service_account_groups};
 use machinery::meta;
+use machinery::status::Status;
 use serde_json::{Value, json};
 
 use super::review::Operation;
 use crate::context::{Context, Propagation};
 use crate::permissions::{Permissions, Resource, Subject};
 use crate::target::Target;
+use crate::versions::current::Versions;
 
 /// One write that admission is asked about.
 pub(crate) struct Attributes<'a> {
@@ -105,6 +107,34 @@ impl<'a> Attributes<'a> {
     pub(crate) fn is_namespace(&self) -> bool {
         let definition = &self.target.served.definition;
         definition.group.is_empty() && definition.plural == "namespaces"
+    }
+
+    /// Returns the Namespace of the object, without the fields that expressions do not see: null for an object that is in none, and `None`
+    /// if it does not exist.
+    pub(crate) fn namespace_object(&self, versions: &Versions) -> Option<Value> {
+        if self.target.namespace.is_empty() {
+            return Some(Value::Null);
+        }
+        let mut found = versions.reader().stored_object("", "namespaces", "", self.target.namespace)?;
+        if let Some(metadata) = found["metadata"].as_object_mut() {
+            let hidden = ["managedFields", "ownerReferences", "selfLink"];
+            metadata.retain(|field, _| !hidden.contains(&field.as_str()));
+        }
+        Some(found)
+    }
+
+    /// Returns the refusal by policies: 403 with the first message as its own, and all as causes.
+    pub(crate) fn denied(&self, object: &Value, messages: &[String]) -> Status {
+        let prefix = object["metadata"]["generateName"].as_str().unwrap_or_default();
+        let given = [self.target.name, meta::name(object), prefix];
+        let name = given.into_iter().find(|name| !name.is_empty()).unwrap_or_default();
+        let first = messages.first().map(String::as_str).unwrap_or_default();
+        let mut status = Status::forbidden(self.target.served.resource(), name, first);
+        if let Some(Value::Object(details)) = &mut status.details {
+            let causes: Vec<Value> = messages.iter().map(|message| json!({"message": message})).collect();
+            details.insert("causes".into(), causes.into());
+        }
+        status
     }
 
     fn options(&self) -> Value {

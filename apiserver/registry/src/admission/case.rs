@@ -1,5 +1,6 @@
 //! A write in the version that a webhook or a policy asks for.
 
+use cel::program::Input;
 use kinds::Subresource;
 use kinds::definition::Version;
 use machinery::status::Status;
@@ -16,6 +17,25 @@ pub(crate) struct Case {
     pub(crate) old: Value,
     /// The `AdmissionRequest` without the objects.
     pub(crate) request: Value,
+}
+
+impl Case {
+    /// Returns the variables of the expressions of policies.
+    pub(crate) fn input<'a>(
+        &'a self,
+        attributes: &'a Attributes<'_>,
+        params: &'a Value,
+        namespace: &'a Value,
+    ) -> Input<'a> {
+        let variables = vec![
+            ("object", &self.object),
+            ("oldObject", &self.old),
+            ("request", &self.request),
+            ("params", params),
+            ("namespaceObject", namespace),
+        ];
+        Input::new(variables).authorizer(attributes)
+    }
 }
 
 impl Attributes<'_> {

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::configured::Configured;
+use super::mutating::{self, Rounds};
+use super::mutator::Mutator;
 use super::patched::keep_managers;
 use super::plugins::Plugins;
 use super::policy::Policy;
@@ -41,7 +43,7 @@ impl AdmissionChain {
         Self { plugins, rules, storage, versions, configured: Mutex::default() }
     }
 
-    /// Calls the built-in plugins, the embedder's rules and the mutating webhooks, which may change the object.
+    /// Calls the built-in plugins, the embedder's rules, the mutating policies and the mutating webhooks, which may change the object.
     pub(crate) async fn mutate(
         &self,
         context: &mut Context,
@@ -105,9 +107,11 @@ impl AdmissionChain {
         }
     }
 
-    /// Returns the current configurations that apply to objects of `definition`, or `None` if there are none.
+    /// Returns the current configurations, or `None` if there are none. Nobody is asked about policies and their bindings.
     fn configured(&self, definition: &Definition) -> Option<Arc<Configured>> {
-        if definition.group == ADMISSION_GROUP && definition.built_in {
+        if configures_admission(definition)
+            && POLICIES.iter().any(|begin| definition.plural.starts_with(begin))
+        {
             return None;
         }
         let now = self.storage.admission_changes();
@@ -117,15 +121,14 @@ impl AdmissionChain {
         }
         let configured = cache.1.clone();
         drop(cache);
-        let nothing = configured.mutating.is_empty()
-            && configured.validating.is_empty()
-            && configured.policies.is_empty();
-        (!nothing).then_some(configured)
+        let something =
+            configured.mutates() || !configured.validating.is_empty() || !configured.policies.is_empty();
+        something.then_some(configured)
     }
 
-    /// Like [`Self::configured`], but `None` if there are no mutating webhooks.
+    /// Like [`Self::configured`], but `None` if nothing changes objects.
     fn mutating(&self, definition: &Definition) -> Option<Arc<Configured>> {
-        self.configured(definition).filter(|configured| !configured.mutating.is_empty())
+        self.configured(definition).filter(|configured| configured.mutates())
     }
 
     fn compile(&self) -> Configured {
@@ -133,6 +136,10 @@ impl AdmissionChain {
         let webhooks =
             |plural: &str| -> Vec<Webhook> { stored(plural).iter().flat_map(Webhook::all).collect() };
         Configured {
+            mutators: Mutator::all(
+                &stored("mutatingadmissionpolicies"),
+                &stored("mutatingadmissionpolicybindings"),
+            ),
             mutating: webhooks("mutatingwebhookconfigurations"),
             validating: webhooks("validatingwebhookconfigurations"),
             policies: Policy::all(
@@ -142,7 +149,7 @@ impl AdmissionChain {
         }
     }
 
-    /// Calls the mutating webhooks, which can change `object`.
+    /// Evaluates the mutating policies, then calls the mutating webhooks. Both can change `object`, and are asked again if others have.
     ///
     /// # Errors
     /// The refusal that the client gets.
@@ -158,10 +165,15 @@ impl AdmissionChain {
         let Some(configured) = configured else { return Ok(()) };
         let attributes = Attributes::new(context, target, operation, old);
         let managers = object["metadata"].get("managedFields").cloned();
-        let (webhooks, warnings) = (&configured.mutating, &mut context.warnings);
+        let warnings = &mut context.warnings;
+        let webhooks = asked_about(&configured.mutating, &target.served.definition);
+        let (policies, mut rounds) = (&configured.mutators, Rounds::default());
+        mutating::mutate(&self.versions, policies, &attributes, object, &mut rounds).await?;
         let round = webhooks::mutate(&self.versions, webhooks, &attributes, object, warnings).await?;
-        if round.changed {
+        if round.changed || rounds.changed {
             self.plugins.admit(self.versions.reader(), target, operation, old, object).await?;
+            rounds.begin_second(object);
+            mutating::mutate(&self.versions, policies, &attributes, object, &mut rounds).await?;
         }
         webhooks::mutate_again(&self.versions, webhooks, &attributes, round, object, warnings).await?;
         context.warnings.extend(keep_managers(managers, object));
@@ -201,6 +213,19 @@ impl AdmissionChain {
         let attributes = Attributes::new(context, target, operation, old);
         let warnings = &mut context.warnings;
         policies::validate(&self.versions, &configured.policies, &attributes, object, warnings).await?;
-        webhooks::validate(&self.versions, &configured.validating, &attributes, object, warnings).await
+        let webhooks = asked_about(&configured.validating, &target.served.definition);
+        webhooks::validate(&self.versions, webhooks, &attributes, object, warnings).await
     }
+}
+
+/// What the resources of policies and their bindings begin with.
+const POLICIES: [&str; 2] = ["mutatingadmissionpolic", "validatingadmissionpolic"];
+
+fn configures_admission(definition: &Definition) -> bool {
+    definition.group == ADMISSION_GROUP && definition.built_in
+}
+
+/// Returns the webhooks that are asked about objects of `definition`: none about those that configure admission.
+fn asked_about<'w>(webhooks: &'w [Webhook], definition: &Definition) -> &'w [Webhook] {
+    if configures_admission(definition) { &[] } else { webhooks }
 }

@@ -3,7 +3,7 @@
 use cel::program::{Answer, Environment, Expected, Input, Program};
 use serde_json::Value;
 
-/// Compiled `matchConditions`, each with its name.
+/// Compiled `matchConditions`, each with its text.
 pub(crate) struct Conditions(Vec<(String, Result<Program, String>)>);
 
 impl Conditions {
@@ -12,8 +12,7 @@ impl Conditions {
         Self(
             list.map(|condition| {
                 let source = condition["expression"].as_str().unwrap_or_default();
-                let name = condition["name"].as_str().unwrap_or_default().to_owned();
-                (name, Program::compile(source.trim(), environment, Expected::Boolean))
+                (source.to_owned(), Program::compile(source.trim(), environment, Expected::Boolean))
             })
             .collect(),
         )
@@ -26,18 +25,27 @@ impl Conditions {
     /// Returns whether all conditions are true. A false condition takes precedence over conditions that fail.
     pub(crate) fn hold(&self, input: &Input<'_>) -> Result<bool, String> {
         let mut failures = Vec::new();
-        for (name, program) in &self.0 {
+        for (source, program) in &self.0 {
             let answer = match program {
-                Ok(program) => input.evaluate(&[], &[program]).pop(),
-                Err(why) => Some(Err(why.clone())),
+                Ok(program) => {
+                    let answer = input.evaluate(&[], &[program]).pop();
+                    answer.map(|found| {
+                        found.map_err(|why| format!("expression '{source}' resulted in error: {why}"))
+                    })
+                }
+                Err(why) => Some(Err(format!("compilation error: {why}"))),
             };
             match answer {
                 Some(Ok(Answer::Boolean(true))) => {}
                 Some(Ok(Answer::Boolean(false))) => return Ok(false),
-                Some(Err(why)) => failures.push(format!("expression '{name}' resulted in error: {why}")),
-                _ => failures.push(format!("expression '{name}' did not evaluate to a boolean")),
+                Some(Err(why)) => failures.push(why),
+                _ => failures.push(format!("expression '{source}' did not evaluate to a boolean")),
             }
         }
-        if failures.is_empty() { Ok(true) } else { Err(failures.join(", ")) }
+        match failures.len() {
+            0 => Ok(true),
+            1 => Err(failures.remove(0)),
+            _ => Err(format!("[{}]", failures.join(", "))),
+        }
     }
 }

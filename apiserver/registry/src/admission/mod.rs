@@ -2,12 +2,17 @@
 //! are cached, and compiled again after one of them has changed. Without any configuration, a write costs one comparison.
 
 mod attributes;
+mod basis;
 mod case;
 pub(crate) mod chain;
 mod conditions;
 mod configured;
 mod matcher;
 mod matching;
+mod mutating;
+mod mutation;
+mod mutator;
+mod params;
 mod patched;
 pub(crate) mod plugins;
 mod pod_security;

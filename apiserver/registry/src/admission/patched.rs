@@ -1,4 +1,4 @@
-//! What a webhook's patch may make of an object: it stays the object that the request names.
+//! What the patch of a webhook or a policy may make of an object: it stays the object that the request names.
 
 use kinds::definition::{Definition, Version};
 use machinery::meta;
@@ -25,7 +25,7 @@ pub(crate) fn check_patched(
         return Ok(());
     }
     if kind.is_empty() {
-        return Err(Status::internal("Object 'Kind' is missing in the object after the patch of a webhook"));
+        return Err(Status::internal("Object 'Kind' is missing in the object after the patch"));
     }
     if definition.built_in {
         return check_built_in(definitions, definition, api_version, kind);

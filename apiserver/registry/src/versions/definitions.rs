@@ -76,6 +76,11 @@ impl Served {
         self.definition.api_version(&self.version.name)
     }
 
+    /// Returns the resource in another one of its versions.
+    pub(crate) fn at(&self, version: &Arc<Version>) -> Self {
+        Self { version: version.clone(), ..self.clone() }
+    }
+
     /// Returns whether the object stored under `key` at `revision` is known to satisfy the current rules of this
     /// version.
     pub(crate) fn holds(&self, key: &str, revision: u64) -> bool {
