@@ -24,6 +24,11 @@ impl Permissions {
         Self(Some(permits))
     }
 
+    /// Returns whether the request comes with permissions.
+    pub(crate) fn are_decided(&self) -> bool {
+        self.0.is_some()
+    }
+
     pub(crate) fn permits(&self, user: &User, verb: &str, subject: &Subject) -> (bool, String) {
         match &self.0 {
             Some(permits) => permits.permits(user, verb, subject),

@@ -188,3 +188,54 @@ async fn requests_of_the_server_may_everything() {
         assert_eq!(created.is_ok(), may);
     }
 }
+
+/// A policy shows parameters to everybody, so whoever writes it or binds it must be allowed to read them.
+#[tokio::test]
+async fn parameters_are_for_those_who_may_read_them() {
+    let group = "admissionregistration.k8s.io/v1";
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
+    let refused_words =
+        |words: &str| format!("Forbidden: user &{{ann  [readers system:authenticated] map[]}} {words}");
+    for (kind, spec, last) in [
+        (
+            "ValidatingAdmissionPolicy",
+            json!({"validations": [{"expression": "true"}]}),
+            refused_words("does not have \"get\" permission on the object referenced by paramRef"),
+        ),
+        (
+            "MutatingAdmissionPolicy",
+            json!({"reinvocationPolicy": "Never", "mutations": [
+                {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}]}),
+            // As in kube-apiserver, the user and the verb have changed their places.
+            "Forbidden: user get does not have \"&{ann  [readers system:authenticated] map[]}\" permission on the \
+             object referenced by paramRef"
+                .to_owned(),
+        ),
+    ] {
+        let plane = Plane::new().await;
+        let mut policy = json!({"apiVersion": group, "kind": kind, "metadata": {"name": "rules"}, "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "matchConstraints": {"resourceRules": [rule]}}});
+        for (key, value) in spec.as_object().unwrap() {
+            policy["spec"][key] = value.clone();
+        }
+        let refused = plane.create(&["readers"], policy.clone()).await.unwrap_err();
+        let words = "must have \"get\" permission on all objects of the referenced paramKind (kind=ConfigMap, apiVersion=v1)";
+        let wanted = format!("spec.paramKind: {}", refused_words(words));
+        assert!(refused.message.ends_with(&wanted), "{}", refused.message);
+        let binding = |namespace: &str| {
+            let mut spec = json!({"policyName": "rules",
+                "paramRef": {"name": "a", "namespace": namespace, "parameterNotFoundAction": "Allow"}});
+            if kind.starts_with("Validating") {
+                spec["validationActions"] = json!(["Deny"]);
+            }
+            json!({"apiVersion": group, "kind": format!("{kind}Binding"), "metadata": {"name": "bound"}, "spec": spec})
+        };
+        let refused = plane.create(&["readers"], binding("default")).await.unwrap_err();
+        assert!(refused.message.contains("unable to get policy rules to determine"), "{}", refused.message);
+        plane.create(&["system:masters"], policy).await.unwrap();
+        let refused = plane.create(&["readers"], binding("default")).await.unwrap_err();
+        assert!(refused.message.ends_with(&format!("spec.paramRef: {last}")), "{}", refused.message);
+        plane.create(&["writers"], binding("other")).await.unwrap_err();
+        plane.create(&["writers"], binding("default")).await.unwrap();
+    }
+}

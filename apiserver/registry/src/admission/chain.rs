@@ -16,7 +16,7 @@ use super::plugins::Plugins;
 use super::policy::Policy;
 use super::review::{Admission, Operation, Review};
 use super::webhook::Webhook;
-use super::{policies, webhooks};
+use super::{param_rights, policies, webhooks};
 use crate::context::Context;
 use crate::storage::entries::Storage;
 use crate::storage::keys::ADMISSION_GROUP;
@@ -72,6 +72,9 @@ impl AdmissionChain {
         old: Option<&Value>,
         object: &Value,
     ) -> Result<(), Status> {
+        if operation != Operation::Delete {
+            param_rights::check(&self.versions, context, target, old, object)?;
+        }
         let reader = self.versions.reader();
         let checking = self.plugins.check(&context.aside, reader, target, operation, old, object);
         let warnings = checking.await?;

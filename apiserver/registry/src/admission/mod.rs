@@ -12,6 +12,7 @@ mod matching;
 mod mutating;
 mod mutation;
 mod mutator;
+mod param_rights;
 mod params;
 mod patched;
 pub(crate) mod plugins;
