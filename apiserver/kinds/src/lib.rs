@@ -26,6 +26,7 @@ mod fields;
 mod flow_control;
 mod groups;
 mod jobs;
+pub mod json;
 mod kind;
 pub mod limits;
 pub mod metadata;

@@ -14,6 +14,7 @@ pub mod field;
 pub mod go;
 pub mod go_base64;
 pub mod hash;
+pub mod json;
 pub mod limits;
 pub mod meta;
 pub mod names;

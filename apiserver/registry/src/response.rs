@@ -90,7 +90,7 @@ pub struct WatchEvent {
 
 impl From<&Status> for WatchEvent {
     fn from(status: &Status) -> Self {
-        let object = serde_json::to_vec(&status.to_value()).unwrap_or_default();
+        let object = kinds::json::text(&status.to_value());
         Self { kind: EventType::Error, object: Bytes::from(object) }
     }
 }

@@ -55,11 +55,16 @@ const OF_ANY_GROUP: [&str; 6] =
 
 /// Returns the type of a kind.
 fn find(api_version: &str, kind: &str) -> Option<&'static Type> {
+    types::find(&type_name(api_version, kind))
+}
+
+/// Returns the name of the type of a kind, which need not exist.
+pub(crate) fn type_name(api_version: &str, kind: &str) -> String {
     if OF_ANY_GROUP.contains(&kind) {
-        return types::find(&types::name_of("meta", "v1", kind));
+        return types::name_of("meta", "v1", kind);
     }
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    types::find(&types::name_of(group, version, kind))
+    types::name_of(group, version, kind)
 }
 
 fn known(name: &str) -> Result<&'static Type, String> {

@@ -36,6 +36,16 @@ pub fn find(name: &str) -> Option<&'static Type> {
     Some(entry.parsed.get_or_init(|| parse::one(name, entry.text)))
 }
 
+/// Returns the names of all types.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    INDEX.types.keys().copied()
+}
+
+/// Reads types in the form of `types.txt`.
+pub(crate) fn read(text: &'static str) -> impl Iterator<Item = (&'static str, Type)> {
+    parse::types(text).map(|(name, text)| (name, parse::one(name, text)))
+}
+
 /// Returns the default of a field as JSON: the documented one, or else the one that kube-apiserver applies without
 /// documenting it.
 pub(super) fn default_of(ty: &str, field: &Field) -> Option<&'static str> {

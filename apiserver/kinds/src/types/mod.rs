@@ -22,6 +22,7 @@ pub(crate) use checks::{port_name, selector};
 pub use difference::unified;
 pub use go::{GoPlace, go_place};
 pub use index::{find, name_of, values};
+pub(crate) use index::{names, read};
 pub(crate) use internal::same;
 pub use internal::{changes, shown};
 pub use openapi::{components, openapi_name};

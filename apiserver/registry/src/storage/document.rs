@@ -1,10 +1,10 @@
 //! An object for the store: serialized once, with a gap for the revision, which is only known at the commit.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use kinds::definition::Definition;
+use kinds::json::Order;
+use machinery::splice;
+use serde_json::{Map, Value};
 use store::Derived;
 
 use super::outline::{self, Outline};
@@ -13,7 +13,7 @@ use super::outline::{self, Outline};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Document {
     text: Vec<u8>,
-    /// Offset of the gap: just before the first key of `metadata` that sorts after `resourceVersion`.
+    /// Offset of the gap: just before the first key of `metadata` that follows `resourceVersion`.
     gap: usize,
     /// Whether a key of `metadata` precedes the gap (`before`) and whether one follows it (`after`). Both decide where
     /// a comma is needed.
@@ -50,50 +50,39 @@ impl Document {
     }
 
     /// Serializes `object` without its `resourceVersion`.
-    pub(crate) fn new(object: &Value) -> Self {
+    pub(crate) fn new(object: &Value, order: Order) -> Self {
         let mut document = Self::with_capacity(1024);
         document.derived = outline::derived(Outline::of_value(object));
         let Some(map) = object.as_object() else { return document };
         document.text.push(b'{');
-        for (index, (key, value)) in map.iter().enumerate() {
+        for (index, (key, value, order)) in order.fields(map).into_iter().enumerate() {
             document.key(index > 0, key);
             match value.as_object() {
-                Some(metadata) if key == "metadata" => {
-                    document.open();
-                    for (key, value) in metadata.iter().filter(|(key, _)| *key != FIELD) {
-                        document.member(key);
-                        write(&mut document.text, value);
-                    }
-                    document.close();
-                }
-                _ => write(&mut document.text, value),
+                Some(metadata) if key == "metadata" => document.metadata(metadata, order),
+                _ => order.write(&mut document.text, value),
             }
         }
         document.text.push(b'}');
         document
     }
 
-    /// Reads JSON text in which `metadata` is an object. Returns `None` if it cannot be parsed.
-    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
-        let map: BTreeMap<&str, &RawValue> = serde_json::from_slice(text).ok()?;
-        let mut document = Self::with_capacity(text.len());
-        document.text.push(b'{');
-        for (index, (key, value)) in map.into_iter().enumerate() {
-            document.key(index > 0, key);
-            if key == "metadata" {
-                let metadata: BTreeMap<&str, &RawValue> = serde_json::from_str(value.get()).ok()?;
-                document.open();
-                for (key, value) in metadata.into_iter().filter(|(key, _)| *key != FIELD) {
-                    document.member(key);
-                    document.text.extend_from_slice(value.get().as_bytes());
-                }
-                document.close();
-            } else {
-                document.text.extend_from_slice(value.get().as_bytes());
+    fn metadata(&mut self, metadata: &Map<String, Value>, order: Order) {
+        self.text.push(b'{');
+        for (key, value, inner) in order.fields(metadata) {
+            if key != FIELD {
+                self.member(key, order.follows(key, FIELD));
+                inner.write(&mut self.text, value);
             }
         }
-        document.text.push(b'}');
-        Some(document)
+        if !self.after {
+            self.gap = self.text.len();
+        }
+        self.text.push(b'}');
+    }
+
+    /// Returns the text without `resourceVersion`.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
     }
 
     /// Returns whether the object is being deleted.
@@ -101,15 +90,10 @@ impl Document {
         self.terminating
     }
 
-    fn open(&mut self) {
-        self.text.push(b'{');
-        self.gap = 0;
-        self.before = false;
-    }
-
-    fn member(&mut self, key: &str) {
+    /// Begins a member of `metadata`, which comes behind the gap if it `follows`.
+    fn member(&mut self, key: &str, follows: bool) {
         self.terminating |= key == "deletionTimestamp";
-        if key > FIELD && !self.after {
+        if follows && !self.after {
             self.gap = self.text.len();
             if self.before {
                 self.text.push(b',');
@@ -121,13 +105,6 @@ impl Document {
             self.before |= !self.after;
             self.key(comma, key);
         }
-    }
-
-    fn close(&mut self) {
-        if !self.after {
-            self.gap = self.text.len();
-        }
-        self.text.push(b'}');
     }
 
     fn key(&mut self, comma: bool, key: &str) {
@@ -160,14 +137,23 @@ impl Document {
     }
 }
 
-fn write(text: &mut Vec<u8>, value: &Value) {
-    // Writing a `Value` to memory cannot fail: its keys are strings.
-    let _ = serde_json::to_writer(text, value);
+/// Returns the text of an object with `revision` as `resourceVersion`, which it must have; `None` if it has none.
+pub(crate) fn at_revision(text: &[u8], revision: u64) -> Option<Bytes> {
+    let metadata = splice::range(text, "metadata")?;
+    let value = splice::range(text.get(metadata.clone())?, FIELD)?;
+    let (start, end) = (metadata.start + value.start, metadata.start + value.end);
+    let revision = format!("\"{revision}\"");
+    Some(Bytes::from([text.get(..start)?, revision.as_bytes(), text.get(end..)?].concat()))
 }
 
 /// Returns the JSON text of `object`.
-pub(crate) fn text(object: &Value) -> Bytes {
+pub(crate) fn text(object: &Value, order: Order) -> Bytes {
     let mut text = Vec::with_capacity(1024);
-    write(&mut text, object);
+    order.write(&mut text, object);
     Bytes::from(text)
+}
+
+/// Returns the order of the fields of an object of a kind.
+pub(crate) fn order(definition: &Definition, object: &Value) -> Order {
+    if definition.built_in { Order::of_kind(object) } else { Order::SORTED }
 }

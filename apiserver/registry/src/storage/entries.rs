@@ -12,7 +12,7 @@ use store::{
     CommitError, Event, HistoryError, Key, Operation, Page, Prefix, Revision, Store, Stored, Watcher,
 };
 
-use super::document::Document;
+use super::document::{self, Document};
 
 /// A stored object.
 #[derive(Debug, Clone)]
@@ -225,7 +225,7 @@ impl Storage {
         let key = Key::parse(key).map_err(|_| bad_key(key))?;
         let last = entry.value.clone();
         let operation = Operation::delete(key, Revision(entry.revision), move |revision| {
-            Document::from_text(&last).map_or(last, |document| document.at(revision.0))
+            document::at_revision(&last, revision.0).unwrap_or(last)
         });
         Ok(self.begin(operation).await?.revision().0)
     }

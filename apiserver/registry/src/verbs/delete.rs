@@ -11,7 +11,6 @@ use super::preconditions::check_preconditions;
 use crate::admission::review::Operation;
 use crate::context::{Context, DeleteOptions, INTERNAL, Propagation};
 use crate::response::Deleted;
-use crate::storage::document::Document;
 use crate::target::Target;
 use crate::versions::convert;
 use crate::versions::definitions::Served;
@@ -89,7 +88,7 @@ async fn try_delete(
         mark(strategy, &mut object, time, seconds);
     }
     if !held(&object) {
-        let last = Document::new(&writes.versions().to_storage(served, object).await?);
+        let last = fields::document(served, &writes.versions().to_storage(served, object).await?);
         let mut revision = entry.revision;
         if !context.dry_run {
             let removed = writes.storage().remove(&target.key(), &entry).await;

@@ -228,7 +228,7 @@ impl WatchState {
             // An object that stops matching is shown in its last matching state, with the revision of the change.
             (Some(prev), EventType::Deleted) if change.kind != EventKind::Deleted => {
                 let shown = view.text(&self.served, &prev.value, prev.mod_revision.0);
-                document::Document::from_text(&shown)?.at(revision)
+                document::at_revision(&shown, revision)?
             }
             _ => view.text(&self.served, &change.object.value, revision),
         };
@@ -249,7 +249,8 @@ fn bookmark(served: &Served, revision: u64, initial_events_end: bool) -> WatchEv
     let object = json!({
         "kind": served.definition.kind, "apiVersion": served.api_version(), "metadata": metadata,
     });
-    WatchEvent { kind: EventType::Bookmark, object: document::text(&object) }
+    let order = document::order(&served.definition, &object);
+    WatchEvent { kind: EventType::Bookmark, object: document::text(&object, order) }
 }
 
 fn check_options(options: &WatchOptions) -> Result<(), Status> {

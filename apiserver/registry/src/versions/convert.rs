@@ -47,7 +47,7 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
         return kept.text.clone();
     }
     let Some(object) = parse(stored) else { return stored.clone() };
-    let text = document::text(&from_storage(served, object));
+    let text = shown_as(served, &from_storage(served, object));
     if let Some(cache) = cache {
         cache.add(revision, &served.version.name, text.clone());
     }
@@ -68,6 +68,11 @@ pub(crate) fn work(served: &Served, revision: u64, bytes: usize) -> usize {
         !served.definition.built_in && converted.get(revision, &served.version.name).is_some()
     };
     if as_stored(served, revision) || is_there() { 0 } else { bytes }
+}
+
+/// Returns the text of an object in the version of `served`.
+fn shown_as(served: &Served, object: &Value) -> Bytes {
+    document::text(object, document::order(&served.definition, object))
 }
 
 fn parse(text: &[u8]) -> Option<Value> {
@@ -175,8 +180,8 @@ impl Versions {
         }
         let converted = self.webhooks().convert(&conversion, objects, &wanted).await?;
         for (revision, object) in asked.into_iter().zip(converted) {
-            let text = document::text(&in_version(&served.definition, &served.version, object));
-            view.0.insert(revision, served.converted().add(revision, &served.version.name, text));
+            let text = shown_as(served, &in_version(&served.definition, &served.version, object));
+            view.add(revision, served.converted().add(revision, &served.version.name, text));
         }
         Ok(view)
     }
@@ -208,7 +213,7 @@ impl Versions {
             return self.show(served, &entry.value, entry.revision).await;
         };
         metadata.insert("resourceVersion".to_owned(), entry.revision.to_string().into());
-        let text = document::text(&in_version(definition, &served.version, object));
+        let text = shown_as(served, &in_version(definition, &served.version, object));
         served.converted().add(entry.revision, &served.version.name, text.clone());
         Ok(text)
     }
@@ -224,7 +229,7 @@ impl Versions {
             return Ok(text);
         }
         let object = self.in_version(&served.definition, &served.version, object).await?;
-        Ok(document::text(&object))
+        Ok(shown_as(served, &object))
     }
 
     /// Returns an object in another version of its resource.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::definitions::Served;
-use crate::storage::document::Document;
+use crate::storage::document::{self, Document};
 use crate::storage::keys;
 use crate::storage::outline::Texts;
 
@@ -22,8 +22,8 @@ pub(crate) fn fields(served: &Served, object: &Value) -> Texts {
 
 /// Returns the document of an object in its storage version, with what reads will ask of it.
 pub(crate) fn document(served: &Served, object: &Value) -> Document {
-    let document = Document::new(object);
     let definition = &served.definition;
+    let document = Document::new(object, document::order(definition, object));
     // An Event of the other group is stored in the form of the core group, which has other fields.
     if keys::home(definition).0 == definition.group
         && let Some(version) = definition.version(&definition.storage_version)

@@ -55,7 +55,7 @@ impl<'a> Webhooks<'a> {
             address,
             ca_bundle: config.ca_bundle.clone(),
             timeout,
-            body: crate::storage::document::text(body),
+            body: kinds::json::text(body).into(),
         };
         let response = caller.post(request).await.map_err(failed)?;
         read(&response).map_err(WebhookError)

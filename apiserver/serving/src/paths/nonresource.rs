@@ -102,11 +102,10 @@ impl NonResourcePaths {
                 Err(no_representation("application/json"))
             }
             // Always indented, as in kube-apiserver.
-            "/version" | "/version/" => Ok(Answer::value(
-                200,
-                &version(&self.version),
-                Media { pretty: true, ..crate::response::negotiate::JSON },
-            )),
+            "/version" | "/version/" => {
+                let media = Media { pretty: true, ..crate::response::negotiate::JSON };
+                Ok(Answer::json(200, vec![version(&self.version).into()], media))
+            }
             _ if path.starts_with("/version/") => Err(Status::no_such_path()),
             "/metrics" => {
                 let accept = parts.headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
@@ -191,17 +190,29 @@ pub(crate) async fn answer_given(
     Ok(Reply::Response(Box::new((given.handler)(request).await?)))
 }
 
-fn version(info: &VersionInfo) -> Value {
+/// Returns the JSON text of the version, in the order of Go's struct.
+fn version(info: &VersionInfo) -> String {
     let mut numbers = info.git_version.trim_start_matches('v').split('.');
     let major = numbers.next().unwrap_or_default();
     let minor = numbers.next().unwrap_or_default();
-    json!({
-        "major": major, "minor": minor, "emulationMajor": major, "emulationMinor": minor,
-        "minCompatibilityMajor": major, "minCompatibilityMinor": before(minor),
-        "gitVersion": info.git_version, "gitCommit": info.git_commit, "gitTreeState": "clean",
-        "buildDate": info.build_date, "goVersion": "", "compiler": "rustc",
-        "platform": format!("{}/{}", std::env::consts::OS, platform()),
-    })
+    let (oldest, platform) = (before(minor), format!("{}/{}", std::env::consts::OS, platform()));
+    let fields = [
+        ("major", major),
+        ("minor", minor),
+        ("emulationMajor", major),
+        ("emulationMinor", minor),
+        ("minCompatibilityMajor", major),
+        ("minCompatibilityMinor", &oldest),
+        ("gitVersion", &info.git_version),
+        ("gitCommit", &info.git_commit),
+        ("gitTreeState", "clean"),
+        ("buildDate", &info.build_date),
+        ("goVersion", ""),
+        ("compiler", "rustc"),
+        ("platform", &platform),
+    ];
+    let fields = fields.map(|(name, value)| format!("\"{name}\":{}", Value::from(value)));
+    format!("{{{}}}", fields.join(","))
 }
 
 /// Returns the previous minor version, the oldest one that this server is compatible with.

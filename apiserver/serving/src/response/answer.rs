@@ -63,16 +63,16 @@ impl Answer {
         let pieces = match (media.encoding, media.pretty) {
             (Encoding::Protobuf, _) => rewritten(&pieces, protobuf),
             (Encoding::Yaml, _) => rewritten(&pieces, yaml),
-            (_, true) => rewritten(&pieces, pretty),
+            (_, true) => vec![Bytes::from(machinery::json::indented(&pieces.concat()))],
             _ => with_line_end(pieces),
         };
         let content_type = Some(HeaderValue::from_static(media.encoding.media_type()));
         Self { code, content_type, pieces, headers: HeaderMap::new() }
     }
 
-    /// Creates a response from a JSON value, converted to the negotiated media type.
+    /// Creates a response from a value that is a struct in Go, converted to the negotiated media type.
     pub(crate) fn value(code: u16, value: &Value, media: Media) -> Self {
-        Self::json(code, vec![Bytes::from(value.to_string())], media)
+        Self::json(code, vec![Bytes::from(kinds::json::text(value))], media)
     }
 
     /// Creates an error response, in a media type that the client accepts if there is one, else JSON.
@@ -168,12 +168,6 @@ pub(crate) fn protobuf(value: &Value) -> Vec<u8> {
 
 fn yaml(value: &Value) -> Vec<u8> {
     machinery::yaml::write(value).unwrap_or_default().into_bytes()
-}
-
-fn pretty(value: &Value) -> Vec<u8> {
-    let mut text = serde_json::to_vec_pretty(value).unwrap_or_default();
-    text.push(b'\n');
-    text
 }
 
 fn with_line_end(mut pieces: Vec<Bytes>) -> Vec<Bytes> {

@@ -4,10 +4,20 @@ use bytes::Bytes;
 use machinery::splice;
 use registry::List;
 
+/// Returns the metadata of a list of custom objects, which always say `continue`.
+pub(crate) fn sorted_list_metadata(list: &List) -> String {
+    let mut metadata = format!("{{\"continue\":\"{}\"", list.continue_token);
+    if let Some(remaining) = list.remaining.filter(|remaining| *remaining > 0) {
+        metadata.push_str(&format!(",\"remainingItemCount\":{remaining}"));
+    }
+    metadata.push_str(&format!(",\"resourceVersion\":\"{}\"}}", list.resource_version));
+    metadata
+}
+
 /// Returns the `ListMeta` as JSON.
-pub(crate) fn list_metadata(list: &List, always_continue: bool) -> String {
+pub(crate) fn list_metadata(list: &List) -> String {
     let mut metadata = format!("{{\"resourceVersion\":\"{}\"", list.resource_version);
-    if always_continue || !list.continue_token.is_empty() {
+    if !list.continue_token.is_empty() {
         metadata.push_str(&format!(",\"continue\":\"{}\"", list.continue_token));
     }
     if let Some(remaining) = list.remaining.filter(|remaining| *remaining > 0) {

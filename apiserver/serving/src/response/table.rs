@@ -66,9 +66,9 @@ impl Table {
             let shown = |one: &kinds::columns::Column| {
                 heading(one.name, one.kind, one.format, one.description, one.priority)
             };
-            let headings: Vec<Value> = columns.iter().map(shown).collect();
+            let headings: Vec<String> = columns.iter().map(shown).collect();
             let cells = columns.into_iter().map(|one| Cell::Computed(one.cell)).collect();
-            return Self { version, include, heading: Value::Array(headings).to_string(), cells };
+            return Self { version, include, heading: heading_of(&headings), cells };
         }
         let columns = &served.version.columns;
         let mut headings = Vec::new();
@@ -89,7 +89,7 @@ impl Table {
             headings.push(heading("Age", "date", "", AGE, 0));
             cells.extend(compile("date", ".metadata.creationTimestamp"));
         }
-        Self { version, include, heading: Value::Array(headings).to_string(), cells }
+        Self { version, include, heading: heading_of(&headings), cells }
     }
 
     /// Returns the columns of a Scale. Only those of custom resources declare the formats of name and age.
@@ -103,7 +103,7 @@ impl Table {
         ];
         let mut cells = vec![Cell::Name, Cell::Count("/spec/replicas"), Cell::Count("/status/replicas")];
         cells.extend(compile("date", ".metadata.creationTimestamp"));
-        Self { version, include, heading: Value::from(headings.to_vec()).to_string(), cells }
+        Self { version, include, heading: heading_of(&headings), cells }
     }
 
     /// Returns a Table with one row.
@@ -118,7 +118,7 @@ impl Table {
 
     /// Returns a Table of one page of a list.
     pub(crate) fn of_list(&self, list: &List, now: DateTime<Utc>) -> Vec<Bytes> {
-        let mut pieces = vec![self.head(&list_metadata(list, false), true)];
+        let mut pieces = vec![self.head(&list_metadata(list), true)];
         for (at, item) in list.items.iter().enumerate() {
             if at > 0 {
                 pieces.push(Bytes::from_static(b","));
@@ -162,6 +162,15 @@ fn compile(kind: &str, path: &str) -> Option<Cell> {
     table::Column::new(kind, path).ok().map(Cell::Path)
 }
 
-fn heading(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> Value {
-    json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
+/// Returns a column definition as JSON, with its fields in the order of Go's struct.
+fn heading(name: &str, kind: &str, format: &str, description: &str, priority: i64) -> String {
+    let quoted = |text: &str| Value::from(text).to_string();
+    let [name, kind, format, description] = [name, kind, format, description].map(quoted);
+    format!(
+        "{{\"name\":{name},\"type\":{kind},\"format\":{format},\"description\":{description},\"priority\":{priority}}}"
+    )
+}
+
+fn heading_of(columns: &[String]) -> String {
+    format!("[{}]", columns.join(","))
 }

@@ -7,7 +7,7 @@ use machinery::status::Status;
 use registry::{List, Served};
 
 use super::negotiate::Convert;
-use super::partial::{list_metadata, partial};
+use super::partial::{list_metadata, partial, sorted_list_metadata};
 use super::table::{Include, Table};
 
 /// The form of the objects of one request.
@@ -111,9 +111,9 @@ impl Form {
         match self {
             Self::Plain | Self::Nothing => plain_list(list, served),
             Self::Partial(version) => {
-                let head = list_head("PartialObjectMetadataList", version, list, false);
+                let head = list_head("PartialObjectMetadataList", version, list);
                 let items = list.items.iter().map(|item| partial(version, &item.object));
-                join(head, items)
+                join(head, items, END.to_owned())
             }
             Self::Table(table) => table.of_list(list, now),
         }
@@ -133,26 +133,31 @@ pub(crate) fn not_a_list(served: &Served) -> Status {
 fn plain_list(list: &List, served: &Served) -> Vec<Bytes> {
     let definition = &served.definition;
     let built_in = definition.built_in;
-    let head = list_head(&definition.list_kind, &served.api_version(), list, !built_in);
-    join(
-        head,
-        list.items.iter().map(|item| {
-            if !built_in {
-                return vec![item.object.clone()];
-            }
-            let mut pieces = Vec::with_capacity(4);
-            splice::without_type(&item.object, &mut pieces);
-            pieces
-        }),
-    )
+    let (kind, api_version) = (&definition.list_kind, served.api_version());
+    if !built_in {
+        // A map in Go, whose keys are sorted.
+        let head = format!("{{\"apiVersion\":\"{api_version}\",\"items\":[");
+        let metadata = sorted_list_metadata(list);
+        let tail = format!("],\"kind\":\"{kind}\",\"metadata\":{metadata}}}\n");
+        return join(head, list.items.iter().map(|item| vec![item.object.clone()]), tail);
+    }
+    let items = list.items.iter().map(|item| {
+        let mut pieces = Vec::with_capacity(4);
+        splice::without_type(&item.object, &mut pieces);
+        pieces
+    });
+    join(list_head(kind, &api_version, list), items, END.to_owned())
 }
 
-fn list_head(kind: &str, api_version: &str, list: &List, always_continue: bool) -> String {
-    let metadata = list_metadata(list, always_continue);
+/// The end of a list in which the items come last.
+const END: &str = "]}\n";
+
+fn list_head(kind: &str, api_version: &str, list: &List) -> String {
+    let metadata = list_metadata(list);
     format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{metadata},\"items\":[")
 }
 
-fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
+fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>, tail: String) -> Vec<Bytes> {
     let mut pieces = vec![Bytes::from(head)];
     for (at, item) in items.enumerate() {
         if at > 0 {
@@ -160,6 +165,6 @@ fn join(head: String, items: impl Iterator<Item = Vec<Bytes>>) -> Vec<Bytes> {
         }
         pieces.extend(item);
     }
-    pieces.push(Bytes::from_static(b"]}\n"));
+    pieces.push(Bytes::from(tail));
     pieces
 }

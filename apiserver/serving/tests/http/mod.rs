@@ -15,6 +15,7 @@ mod kinds;
 mod large;
 mod limits;
 mod listener;
+mod order;
 mod paths;
 mod roles;
 mod sockets;

@@ -4,7 +4,6 @@ use kinds::definition::Scale;
 use machinery::status::Status;
 use serde_json::{Map, Value, json};
 
-use crate::storage::document;
 use crate::versions::definitions::Served;
 
 /// Splits a path such as `.spec.replicas`.
@@ -72,7 +71,7 @@ pub(crate) fn view(scale: &Scale, object: &Value) -> Result<Value, Status> {
 /// Returns the Scale of an object as JSON text.
 pub(crate) fn get(served: &Served, object: &Value) -> Result<bytes::Bytes, Status> {
     let scale = served.version.scale.as_ref().ok_or_else(Status::no_such_path)?;
-    Ok(document::text(&view(scale, object)?))
+    Ok(kinds::json::text(&view(scale, object)?).into())
 }
 
 /// Returns `object` with the replicas of its Scale, which admission has changed.

@@ -25,8 +25,8 @@ impl Documents {
     pub(super) fn build(connects: &[ConnectResource], definitions: &registry::Definitions) -> Self {
         let groups = groups::groups(definitions);
         let mut plain = BTreeMap::new();
-        let mut put = |path: String, value: &Value| plain.insert(path, Bytes::from(value.to_string()));
-        put("/api".into(), &groups::versions());
+        let mut put = |path: String, value: &Value| plain.insert(path, Bytes::from(kinds::json::text(value)));
+        put("/api".into(), &groups::versions(address));
         put("/apis".into(), &groups::list(&groups));
         for group in &groups {
             let root =
@@ -44,8 +44,8 @@ impl Documents {
         }
         let aggregate = |core: bool| {
             let groups = groups.iter().filter(|group| group.name.is_empty() == core);
-            let list = aggregated::list(definitions, groups, connects).to_string();
-            let tag = entity_tag(list.as_bytes());
+            let list = kinds::json::text(&aggregated::list(definitions, groups, connects));
+            let tag = entity_tag(&list);
             (Bytes::from(list), tag)
         };
         let aggregated = BTreeMap::from([("/api", aggregate(true)), ("/apis", aggregate(false))]);
