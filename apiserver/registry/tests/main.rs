@@ -19,5 +19,6 @@ mod rules;
 mod selection;
 mod services;
 mod verbs;
+mod size;
 mod webhook_patches;
 mod webhooks;

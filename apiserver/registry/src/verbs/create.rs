@@ -20,6 +20,7 @@ use crate::write::decode;
 use crate::write::identity;
 use crate::write::metadata;
 use crate::write::ownership::note;
+use crate::write::size;
 use crate::write::validate;
 use crate::write::writes::Writes;
 
@@ -62,10 +63,10 @@ pub(crate) async fn create_object(
     context.warnings.extend(metadata::dedup_owners_after_admission(&mut object));
     forget_system_fields(&mut object);
     if meta::name(&object).is_empty() {
-        return create_generated(writes, context, target, &object).await;
+        return create_generated(writes, context, target, &object, ownership).await;
     }
     let name = meta::name(&object).to_owned();
-    try_create(writes, context, &Target { name: &name, ..target }, object).await
+    try_create(writes, context, &Target { name: &name, ..target }, object, ownership).await
 }
 
 /// Creates an object with a generated name. Generates another name while the name is taken.
@@ -74,12 +75,13 @@ async fn create_generated(
     context: &mut Context,
     target: Target<'_>,
     nameless: &Value,
+    ownership: Ownership,
 ) -> Result<Written, Status> {
     for attempt in 1.. {
         let mut object = nameless.clone();
         generate_name(writes, target.served, &mut object);
         let name = meta::name(&object).to_owned();
-        match try_create(writes, context, &Target { name: &name, ..target }, object).await {
+        match try_create(writes, context, &Target { name: &name, ..target }, object, ownership).await {
             Err(status) if status.reason == "AlreadyExists" && attempt < NAME_ATTEMPTS => {}
             answer => return answer,
         }
@@ -92,6 +94,7 @@ async fn try_create(
     context: &mut Context,
     target: &Target<'_>,
     mut object: Value,
+    ownership: Ownership,
 ) -> Result<Written, Status> {
     let served = target.served;
     system_fields(writes, &mut object);
@@ -125,7 +128,8 @@ async fn try_create(
         }
         status
     };
-    let document = fields::document(served, &writes.versions().to_storage(served, object).await?);
+    let stored = writes.versions().to_storage(served, object).await?;
+    let document = fields::document(served, &stored);
     if context.dry_run {
         if writes.storage().get(&key).is_some() {
             return Err(taken());
@@ -140,6 +144,7 @@ async fn try_create(
         }
         return Ok(Written { object, created: true });
     }
+    let (_, document) = size::fit(context, target, ownership, stored, document, None)?;
     // Admission can take long, and namespace and definition may be deleted by now.
     let stored = writes.storage().create(&key, document, &|| check_home(writes, target, target.name))?;
     let entry = settled(reservation, stored).await.map_err(|error| error.status(taken))?;

@@ -11,7 +11,7 @@ use super::allocation::settled;
 use super::changed::{Changed, Failure, Ownership};
 use super::ownership::{convert_missing, note};
 use super::writes::Writes;
-use super::{identity, metadata, validate};
+use super::{identity, metadata, size, validate};
 use crate::admission::review::Operation;
 use crate::context::Context;
 use crate::response::Written;
@@ -115,6 +115,8 @@ impl Writes {
             });
         }
         let written = self.storage().put(&target.key(), Some(entry.revision), document);
+        let ownership = changed.ownership;
+        let (stored, document) = size::fit(context, target, ownership, stored, document, Some(&entry.value))?;
         let entry = settled(reservation, written).await.map_err(Failure::from)?;
         served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;

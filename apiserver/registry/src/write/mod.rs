@@ -8,5 +8,6 @@ mod definition_writes;
 pub(crate) mod identity;
 pub(crate) mod metadata;
 pub(crate) mod ownership;
+pub(crate) mod size;
 pub(crate) mod validate;
 pub(crate) mod writes;
