@@ -3,12 +3,14 @@
 //!
 //! Only Namespaces with the label `cluster.x-k8s.io/provider` are looked at ([`is_run_here`]): the manifests of all providers have it, and only
 //! administrators can set it. Everywhere else these kinds are stored and nothing follows, which a Pod says in a condition (`unscheduled`).
+//! The plans hold in simulated clusters, too.
 
 pub mod deployment;
 mod endpoints;
 mod namespaces;
-mod readiness;
-mod replica_set;
+pub mod pods;
+pub mod readiness;
+pub mod replica_set;
 mod stored;
 mod unscheduled;
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use k8s_openapi::api::core::v1::Pod;
 
 /// Returns whether a Pod is ready, and since when.
-pub(crate) fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
+pub fn ready_since(pod: &Pod) -> Option<DateTime<Utc>> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     let ready =
         conditions.iter().find(|condition| condition.type_ == "Ready" && condition.status == "True")?;

@@ -2,12 +2,12 @@
 
 pub mod api;
 pub mod budget;
+mod controllers;
 pub mod etcd;
 pub mod eviction;
 pub mod kinds;
 pub mod objects;
 pub mod part;
-mod proxies;
 pub mod state;
 pub mod symptoms;
 mod update;
@@ -41,6 +41,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use self::api::{Api, Place};
+use self::controllers::Controllers;
 use self::etcd::Etcd;
 use self::eviction::Eviction;
 use self::objects::Host;
@@ -117,6 +118,7 @@ fn api_server_pod(host: &str) -> String {
 pub struct Workload {
     rows: Rows,
     api: Api,
+    controllers: Controllers,
     listener: Mutex<Option<Listener>>,
     server: Server,
     hosts: Mutex<BTreeMap<String, BTreeSet<Part>>>,
@@ -208,6 +210,7 @@ impl Workload {
             .await
             .map_err(|error| Error::Start(error.to_string()))?;
         let api = Api::new(registry.clone());
+        let controllers = Controllers::start(store.clone(), api.clone(), clock.clone(), random.clone());
         let etcd = Etcd::new(api.clone(), clock.clone());
         let pods = Arc::new(Pods { etcd, members: Mutex::default(), api_servers: Mutex::default() });
         let mut server = Server::builder(registry, clock.clone())
@@ -222,6 +225,7 @@ impl Workload {
         Ok(Arc::new(Self {
             rows,
             api,
+            controllers,
             listener: Mutex::default(),
             server,
             hosts: Mutex::default(),
@@ -250,10 +254,7 @@ impl Workload {
         let now = self.clock.now();
         match part {
             Part::Vm => {}
-            Part::Node => {
-                self.api.ensure(objects::node(host, now)).await?;
-                proxies::ensure(&self.api, [host.name.clone()], now).await?;
-            }
+            Part::Node => self.api.ensure(objects::node(host, now)).await?,
             Part::Etcd => {
                 if let Some(authority) = &authorities.etcd {
                     self.start_etcd(host, authority, now).await?;
@@ -261,6 +262,7 @@ impl Workload {
             }
             Part::ApiServer => self.start_api_server(host, &authorities.cluster, now).await?,
         }
+        self.settled().await;
         self.hosts.lock().entry(host.name.clone()).or_default().insert(part);
         Ok(())
     }
@@ -271,6 +273,11 @@ impl Workload {
     /// Returns the refusal of the cluster's API.
     pub async fn ensure(&self, object: serde_json::Value) -> Result<(), Error> {
         Ok(self.api.ensure(object).await?)
+    }
+
+    /// Waits until everything has followed from what was written so far: Deployments have their Pods, and these their Nodes.
+    pub async fn settled(&self) {
+        self.controllers.settled().await;
     }
 
     /// Returns whether a part of a machine runs.
@@ -342,11 +349,6 @@ impl Workload {
         for object in objects::kubeadm_objects(&host.version) {
             self.api.ensure(object).await?;
         }
-        // Machines whose Nodes were there before the DaemonSet have no Pod of it yet.
-        let is_node =
-            |(name, parts): (&String, &BTreeSet<Part>)| parts.contains(&Part::Node).then(|| name.clone());
-        let nodes: Vec<String> = self.hosts.lock().iter().filter_map(is_node).collect();
-        proxies::ensure(&self.api, nodes.into_iter().chain([host.name.clone()]), now).await?;
         if let Some(endpoint) = &host.endpoint {
             self.api.ensure(objects::cluster_info(endpoint, authority.certificate())).await?;
         }
@@ -367,7 +369,6 @@ impl Workload {
     pub async fn stop(&self, name: &str) -> Result<(), Error> {
         self.show_volume(name, false).await?;
         self.api.delete(Place::node(name)).await?;
-        proxies::remove(&self.api, name).await?;
         let etcd = format!("etcd-{name}");
         if self.api.get(Place::pod(KUBE_SYSTEM, &etcd)).await.is_some() {
             // A call that already read the list of members must see that this member is gone.
@@ -380,6 +381,7 @@ impl Workload {
         for component in CONTROL_PLANE_PODS {
             self.api.delete(Place::pod(KUBE_SYSTEM, &format!("{component}-{name}"))).await?;
         }
+        self.settled().await;
         let last = {
             let mut hosts = self.hosts.lock();
             hosts.remove(name);

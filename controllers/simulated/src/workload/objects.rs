@@ -145,10 +145,18 @@ pub fn kubeadm_objects(version: &str) -> Vec<Value> {
         json!({"selector": {"matchLabels": {"k8s-app": name}},
                "template": {"metadata": {"labels": {"k8s-app": name}}, "spec": spec}})
     };
+    let linux = json!({"kubernetes.io/os": "linux"});
     let mut coredns = container("coredns", "registry.k8s.io/coredns/coredns:v1.10.1".to_owned());
     coredns["volumes"] = json!([{"name": "config-volume", "configMap": {"name": "coredns", "items": [{"key": "Corefile", "path": "Corefile"}]}}]);
+    coredns["nodeSelector"] = linux.clone();
+    coredns["tolerations"] = json!([{"key": "CriticalAddonsOnly", "operator": "Exists"}, {"key": NODE_CONTROL_PLANE, "effect": "NoSchedule"}]);
     let mut coredns = template("kube-dns", coredns);
     coredns["replicas"] = COREDNS_REPLICAS.into();
+    coredns["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1}});
+    let mut proxy = container("kube-proxy", image("kube-proxy", version));
+    proxy["nodeSelector"] = linux;
+    proxy["tolerations"] = json!([{"operator": "Exists"}]);
+    proxy["hostNetwork"] = true.into();
     vec![
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
                "metadata": {"name": "kubeadm:get-nodes"},
@@ -162,7 +170,7 @@ pub fn kubeadm_objects(version: &str) -> Vec<Value> {
                "data": {"ClusterConfiguration": ""}}),
         json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
                "metadata": {"namespace": KUBE_SYSTEM, "name": "kube-proxy", "labels": {"k8s-app": "kube-proxy"}},
-               "spec": template("kube-proxy", container("kube-proxy", image("kube-proxy", version)))}),
+               "spec": template("kube-proxy", proxy)}),
         json!({"apiVersion": "v1", "kind": "ConfigMap",
                "metadata": {"namespace": KUBE_SYSTEM, "name": "coredns"},
                "data": {"Corefile": ".:53 {\n    errors\n    health\n    ready\n}\n"}}),

@@ -7,6 +7,7 @@
 )]
 
 mod budget;
+mod controllers;
 mod failures;
 mod members;
 mod objects;
@@ -208,14 +209,10 @@ async fn nodes_and_pods_are_there_and_can_be_evicted() {
     assert_eq!(node.status.expect("a status").node_info.expect("info").kubelet_version, "v1.35.0");
     let pods: Api<Pod> = Api::namespaced(cluster.client(), "kube-system");
     let on_node = ListParams::default().fields("spec.nodeName=a");
-    let names: Vec<String> = pods
-        .list(&on_node)
-        .await
-        .expect("pods")
-        .items
-        .into_iter()
-        .filter_map(|pod| pod.metadata.name)
-        .collect();
+    let found = pods.list(&on_node).await.expect("pods").items;
+    let names = found.into_iter().filter_map(|pod| pod.metadata.name);
+    let mut names: Vec<String> = names.collect();
+    assert_eq!(names.extract_if(.., |name| name.starts_with("coredns-")).count(), 2);
     let expected =
         ["etcd-a", "kube-apiserver-a", "kube-controller-manager-a", "kube-proxy-a", "kube-scheduler-a"];
     assert_eq!(names, expected);
@@ -224,7 +221,7 @@ async fn nodes_and_pods_are_there_and_can_be_evicted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_of_a_user_is_pending_and_those_of_the_machine_run() {
+async fn a_pod_that_the_machines_refuse_is_pending_and_those_of_the_machine_run() {
     let cluster = cluster().await;
     cluster.start("a", 1).await;
     let pods: Api<Pod> = Api::namespaced(cluster.client(), "default");

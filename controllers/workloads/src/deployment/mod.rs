@@ -1,6 +1,6 @@
 //! The Deployment controller: a ReplicaSet for each template, and the rollout from one to the next.
 
-mod plan;
+pub mod plan;
 pub mod rollout;
 mod status;
 

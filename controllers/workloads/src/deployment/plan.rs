@@ -9,10 +9,10 @@ use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus, ReplicaSet, Repli
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt;
-use machinery::hash::fnv1a_64;
 
 use super::rollout::rollout;
 use super::status::status;
+use crate::pods::hash;
 
 /// The label that separates the Pods of one template from those of others.
 const HASH: &str = "pod-template-hash";
@@ -87,8 +87,7 @@ fn revision(set: &ReplicaSet) -> u64 {
 
 fn new_set(deployment: &Deployment, template: &PodTemplateSpec, revision: u64, replicas: i32) -> ReplicaSet {
     let spec = deployment.spec.clone();
-    let text = serde_json::to_vec(template).unwrap_or_default();
-    let hash = format!("{:010}", fnv1a_64(&text) % 10_000_000_000);
+    let hash = hash(template);
     let hashed = |labels: Option<BTreeMap<String, String>>| {
         let mut labels = labels.unwrap_or_default();
         labels.insert(HASH.to_owned(), hash.clone());

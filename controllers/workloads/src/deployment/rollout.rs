@@ -86,7 +86,8 @@ fn limits(spec: &DeploymentSpec) -> (i32, i32) {
     (surge, if surge == 0 { unavailable.max(1) } else { unavailable })
 }
 
-pub(super) fn part(value: Option<IntOrString>, of: i32, rounds_up: bool) -> i32 {
+/// Returns a number of Pods, or a share of `of`.
+pub fn part(value: Option<IntOrString>, of: i32, rounds_up: bool) -> i32 {
     match value.unwrap_or_else(|| IntOrString::String(DEFAULT.to_owned())) {
         IntOrString::Int(number) => number,
         IntOrString::String(text) => {

@@ -1,22 +1,19 @@
 //! The ReplicaSet controller: as many Pods as wanted.
 
-mod plan;
-
-use std::sync::Arc;
+pub mod plan;
 
 use engine::object::{is_deleting, uid};
 use engine::{
     Action, Controller, Descriptor, Error, GroupKind, Manager, Objects, Reconciler, Request, Result,
 };
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{Namespace, Pod, PodSpec};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::ResourceExt;
+use k8s_openapi::api::core::v1::{Namespace, Pod};
 use machinery::clock::Clock;
 use machinery::random::Random;
 use serde_json::json;
 
 use crate::namespaces::{is_within, of_namespace};
+use crate::pods::pod;
 use crate::stored::is_stored;
 
 /// The descriptor of the controller.
@@ -64,8 +61,9 @@ impl Reconciler for ReplicaSets {
             return Ok(Action::done());
         }
         let mut errors = Vec::new();
+        let template = set.spec.template.clone().unwrap_or_default();
         for _ in 0..plan.create {
-            let pod = pod(&set, &self.random);
+            let pod = pod(set.as_ref(), &template, format!("{}-{}", request.name, self.random.name_suffix()));
             errors.extend(self.pods.create(&pod).await.err());
         }
         for pod in &plan.delete {
@@ -78,32 +76,4 @@ impl Reconciler for ReplicaSets {
         }
         Error::aggregate(errors).map(|()| plan.action)
     }
-}
-
-/// Returns a new Pod of a set.
-fn pod(set: &Arc<ReplicaSet>, random: &Random) -> Pod {
-    let template = set.spec.template.clone().unwrap_or_default();
-    let metadata = template.metadata.unwrap_or_default();
-    let name = format!("{}-{}", set.name_any(), random.name_suffix());
-    Pod {
-        metadata: ObjectMeta {
-            name: Some(name),
-            namespace: set.namespace(),
-            labels: metadata.labels,
-            annotations: metadata.annotations,
-            finalizers: metadata.finalizers,
-            owner_references: Some(vec![engine::owners::controller_reference(set.as_ref(), &())]),
-            ..ObjectMeta::default()
-        },
-        spec: template.spec.map(with_service_account),
-        status: None,
-    }
-}
-
-/// Names the service account of a Pod that names none, as the admission of Kubernetes does: tokens are bound to the Pods of an account.
-fn with_service_account(mut spec: PodSpec) -> PodSpec {
-    if spec.service_account_name.as_ref().is_none_or(String::is_empty) {
-        spec.service_account_name = Some("default".to_owned());
-    }
-    spec
 }

@@ -1,0 +1,227 @@
+//! What follows from the objects of a simulated cluster, as a kube-controller-manager, a scheduler and kubelets do it: Deployments,
+//! ReplicaSets, StatefulSets, DaemonSets and Jobs have Pods, these have Nodes, and run there at once.
+//!
+//! One task for each cluster follows the changes of its store. At rest it waits, and costs nothing.
+
+mod affinity;
+mod daemon_sets;
+mod deployments;
+mod jobs;
+mod kubelet;
+mod objects;
+mod pods;
+mod scheduler;
+mod stateful_sets;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use machinery::clock::Clock;
+use machinery::random::Random;
+use machinery::status::Status;
+use store::{Store, WatchEnd, Watcher};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use self::objects::Objects;
+use self::view::View;
+use super::api::{Api, Place};
+
+/// The delays after errors: the first, and the longest.
+const RETRIES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// What is reconciled. Those before others in this order are reconciled first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Pod,
+    Job,
+    StatefulSet,
+    ReplicaSet,
+    Deployment,
+    DaemonSet,
+}
+
+impl Kind {
+    /// Returns the kind with this name that has Pods or ReplicaSets.
+    fn of_owner(name: &str) -> Option<Self> {
+        Some(match name {
+            "Job" => Self::Job,
+            "StatefulSet" => Self::StatefulSet,
+            "ReplicaSet" => Self::ReplicaSet,
+            "Deployment" => Self::Deployment,
+            "DaemonSet" => Self::DaemonSet,
+            _ => return None,
+        })
+    }
+
+    /// Returns the group and the plural name.
+    fn resource(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Pod => ("", "pods"),
+            Self::Job => ("batch", "jobs"),
+            Self::StatefulSet => ("apps", "statefulsets"),
+            Self::ReplicaSet => ("apps", "replicasets"),
+            Self::Deployment => ("apps", "deployments"),
+            Self::DaemonSet => ("apps", "daemonsets"),
+        }
+    }
+}
+
+/// The name of what is reconciled.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    kind: Kind,
+    namespace: String,
+    name: String,
+}
+
+impl Key {
+    fn place(&self) -> Place<'_> {
+        let (group, plural) = self.kind.resource();
+        Place { group, plural, namespace: &self.namespace, name: &self.name }
+    }
+}
+
+/// When an object is reconciled without a change; `None` for never.
+type Outcome = Result<Option<Duration>, Status>;
+
+/// The controllers of one cluster. They end with this.
+pub(super) struct Controllers {
+    waiting: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    task: JoinHandle<()>,
+}
+
+impl Controllers {
+    /// Starts the controllers on what is in the store, and on its changes.
+    pub(super) fn start(store: Store, api: Api, clock: Clock, random: Random) -> Self {
+        let (waiting, waits) = mpsc::unbounded_channel();
+        let objects = Objects { store, api, clock, random };
+        let worker = Worker {
+            objects,
+            view: View::default(),
+            later: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            waits,
+            waiters: Vec::new(),
+        };
+        Self { waiting, task: tokio::spawn(worker.run()) }
+    }
+
+    /// Waits until everything has followed from all changes so far, but for what is tried again later.
+    pub(super) async fn settled(&self) {
+        let (done, is_done) = oneshot::channel();
+        // Without the task nothing follows any more.
+        if self.waiting.send(done).is_ok() {
+            drop(is_done.await);
+        }
+    }
+}
+
+impl Drop for Controllers {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Worker {
+    objects: Objects,
+    view: View,
+    /// What is reconciled without a change, and when.
+    later: BTreeMap<Key, Instant>,
+    /// How often in a row the reconciliation of an object failed.
+    failures: BTreeMap<Key, u32>,
+    waits: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+    waiters: Vec<oneshot::Sender<()>>,
+}
+
+impl Worker {
+    async fn run(mut self) {
+        loop {
+            let all = self.objects.all();
+            let Ok(mut changes) = self.objects.watch(all.revision) else { return };
+            self.view = View::of(&all.items);
+            match self.follow(&mut changes).await {
+                WatchEnd::TooSlow => {}
+                WatchEnd::Stopped => return,
+            }
+        }
+    }
+
+    /// Follows changes until the watch ends.
+    async fn follow(&mut self, changes: &mut Watcher) -> WatchEnd {
+        loop {
+            loop {
+                match changes.try_next() {
+                    Ok(Some(event)) => self.view.observe(&event),
+                    Ok(None) => break,
+                    Err(end) => return end,
+                }
+            }
+            if let Some(key) = self.view.next() {
+                self.reconcile(key).await;
+                tokio::task::yield_now().await;
+                continue;
+            }
+            for waiter in self.waiters.drain(..) {
+                // Who waited may have gone away.
+                let _ = waiter.send(());
+            }
+            let next = self.later.values().min().copied();
+            let clock = self.objects.clock.clone();
+            let again = async {
+                match next {
+                    Some(at) => clock.sleep(at.saturating_duration_since(clock.monotonic())).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                event = changes.next() => match event {
+                    Ok(event) => self.view.observe(&event),
+                    Err(end) => return end,
+                },
+                Some(waiter) = self.waits.recv() => self.waiters.push(waiter),
+                () = again => self.view.mark_all(self.due()),
+            }
+        }
+    }
+
+    /// Returns what is reconciled now without a change.
+    fn due(&self) -> BTreeSet<Key> {
+        let now = self.objects.clock.monotonic();
+        self.later.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect()
+    }
+
+    async fn reconcile(&mut self, key: Key) {
+        let (objects, view) = (&self.objects, &mut self.view);
+        let outcome = match key.kind {
+            Kind::Pod => pods::reconcile(objects, view, &key).await,
+            Kind::Job => jobs::reconcile(objects, view, &key).await,
+            Kind::StatefulSet => stateful_sets::reconcile(objects, view, &key).await,
+            Kind::ReplicaSet => deployments::replica_set(objects, view, &key).await,
+            Kind::Deployment => deployments::deployment(objects, &key).await,
+            Kind::DaemonSet => daemon_sets::reconcile(objects, view, &key).await,
+        };
+        self.later.remove(&key);
+        let after = match outcome {
+            Ok(after) => {
+                self.failures.remove(&key);
+                after
+            }
+            // Somebody else changed it, which has it reconciled.
+            Err(error) if error.code == 409 => None,
+            Err(error) => {
+                let failures = self.failures.entry(key.clone()).or_default();
+                let after = RETRIES.0.saturating_mul(1 << (*failures).min(16)).min(RETRIES.1);
+                *failures += 1;
+                tracing::debug!(?key, %error, "a controller of a simulated cluster tries it again");
+                Some(after)
+            }
+        };
+        if let Some(after) = after {
+            self.later.insert(key, self.objects.clock.monotonic() + after);
+        }
+    }
+}
