@@ -12,6 +12,9 @@ use crate::suite::{run as run_program, server, tests};
 /// The program that plays the scenarios of Cluster API's end-to-end specs.
 const SCENARIOS: &str = "scenarios";
 
+/// The envtest suites of other projects.
+const SUITES: &str = "suites";
+
 /// The takeover that takes names of Cluster API's end-to-end specs.
 const E2E: &str = "e2e";
 
@@ -42,7 +45,7 @@ const TAKEOVERS: [Takeover; 6] = [
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
 /// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names; or the takeover of this name. After `e2e`
-/// stand the names of specs.
+/// stand the names of specs. After `suites` stand parts of the names of envtest suites, of which all run without one.
 /// With `all`, it also runs the long scenarios, the envtest suites, selected like transcripts, and all takeovers, each for as long as it takes.
 ///
 /// # Errors
@@ -58,6 +61,11 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
         return takeover.run(root, all, specs, &variables);
     }
     let long = all.then(|| "--all".to_owned());
+    if let [first, suites @ ..] = names
+        && first == SUITES
+    {
+        return run_program(root, "envtest-suites", suites, &variables);
+    }
     if names == [SCENARIOS] {
         return run_program(root, SCENARIOS, long.as_slice(), &variables);
     }
