@@ -10,6 +10,7 @@ use http::Request;
 use parking_lot::Mutex;
 use pivot::names::BLOCK_MOVE;
 use pivot::progress::{Phase, Progress};
+use pivot_tests::faults::Fault;
 use pivot_tests::fixture::{Fixture, Size};
 use pivot_tests::place::Place;
 use pivot_tests::workload::User;
@@ -188,5 +189,30 @@ fn what_a_provider_holds_back_is_named() {
         report.unwrap();
         assert_eq!(*told.0.lock(), [format!("{BLOCK_MOVE}: Cluster default/c0")]);
         manager.stop().await;
+    });
+}
+
+#[test]
+fn what_is_held_back_is_named_before_the_source_is_watched() {
+    let fixture = Fixture::make(Size { control_plane: 1, workers: 0, ..SIZE }).unwrap();
+    simulated(async {
+        let block = json!({"metadata": {"annotations": {BLOCK_MOVE: ""}}});
+        let scene = async || {
+            let scene = Scene::new(&fixture).await.unwrap();
+            let path = "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters/c0";
+            patch(&scene.source, path, block.clone()).await;
+            scene
+        };
+        let first = scene().await;
+        let watch = || first.faults.trace().iter().position(|request| request.contains("watch=true"));
+        tokio::select! {
+            _ = first.pivot().unwrap().run() => panic!("nothing is released"),
+            () = until(&first, "a watch", || watch().is_some()) => {}
+        }
+        let second = scene().await;
+        second.faults.plan(watch().unwrap() as u64 + 1, Fault::Away(1));
+        let told = Arc::new(Told::default());
+        second.pivot_told(told.clone()).unwrap().run().await.unwrap_err();
+        assert_eq!(*told.0.lock(), [format!("{BLOCK_MOVE}: Cluster default/c0")]);
     });
 }

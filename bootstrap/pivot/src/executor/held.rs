@@ -36,8 +36,10 @@ pub(super) async fn wait_until_released(
     waiting.retain(|key, _| !given_up.contains(key));
     let (all, known) = (waiting.len(), given_up.len());
     let mut pause = limits::RETRY_PAUSE;
+    let mut told = Vec::new();
     while !waiting.is_empty() {
-        watch_until_released(source, phases, snapshot, &mut waiting, began).await?;
+        tell(phases, &waiting, &mut told);
+        watch_until_released(source, phases, snapshot, &mut waiting, (began, &mut told)).await?;
         let late = take_late(&mut waiting, source.clock().monotonic() - began)?;
         findings.extend(late.iter().map(not_handed_over));
         given_up.extend(late);
@@ -60,16 +62,11 @@ async fn watch_until_released(
     phases: &Phases,
     snapshot: &Snapshot,
     waiting: &mut Waiting,
-    began: Instant,
+    (began, told): (Instant, &mut Vec<String>),
 ) -> Result<()> {
     let mut changes = watches(source, snapshot, waiting).await?;
-    let mut told = Vec::new();
     while !waiting.is_empty() {
-        let blocked = blocked(waiting);
-        if blocked != told && !blocked.is_empty() {
-            phases.waits_for(&blocked, names::BLOCK_MOVE);
-        }
-        told = blocked;
+        tell(phases, waiting, told);
         let left = limit(waiting).saturating_sub(source.clock().monotonic() - began);
         if left.is_zero() {
             return Ok(());
@@ -85,6 +82,16 @@ async fn watch_until_released(
         }
     }
     Ok(())
+}
+
+/// Tells which objects are held back, if these are others than it has told before. It is told before the first watch, which a server may be
+/// slow to answer.
+fn tell(phases: &Phases, waiting: &Waiting, told: &mut Vec<String>) {
+    let blocked = blocked(waiting);
+    if blocked != *told && !blocked.is_empty() {
+        phases.waits_for(&blocked, names::BLOCK_MOVE);
+    }
+    *told = blocked;
 }
 
 /// Returns the changes of the objects that are waited for, from a watch for each kind and namespace. The stream ends when one of
