@@ -55,6 +55,18 @@ async fn a_provider_is_installed_and_runs() {
     // Once more, it is there already.
     let (_, err) = site.succeed(&INIT);
     assert!(err.contains("Skipping infrastructure-garden"), "{err}");
+    // It is the only infrastructure that somebody has chosen.
+    site.write("v0.3.0", "cluster-template.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bed}\n");
+    site.write(
+        "v0.3.0",
+        "cluster-template-wild.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wild}\n",
+    );
+    for (options, name) in [(&[][..], "name: bed"), (&["--flavor", "wild"], "name: wild")] {
+        let generate = ["generate", "cluster", "bed", "--kubernetes-version", "v1.35.0"];
+        let (template, _) = site.succeed(&[&generate[..], options].concat());
+        assert!(template.contains(name), "{template}");
+    }
 }
 
 #[tokio::test]
