@@ -112,7 +112,11 @@ fn why_operations_do_not_fit() {
         (from("copy", "/data", "/list/9"), format!("error while adding value during copy: {index}")),
         (op("", "/a"), "Unexpected kind: ".to_owned()),
     ] {
-        assert_eq!(operations(&object(), &[operation.clone()]), Err(Unfit::Reason(why)), "{operation}");
+        assert_eq!(
+            operations(&object(), std::slice::from_ref(&operation)),
+            Err(Unfit::Reason(why)),
+            "{operation}"
+        );
     }
     for path in ["/data/k", "/data/none", "/list/0"] {
         assert_eq!(operations(&object(), &[op("test", path)]), Err(Unfit::Test), "{path}");
