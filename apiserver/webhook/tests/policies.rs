@@ -80,13 +80,17 @@ impl Plane {
     }
 
     async fn unbound(&self, spec: Value) {
+        self.unbound_as(&[], spec).await;
+    }
+
+    async fn unbound_as(&self, groups: &[&str], spec: Value) {
         let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
         let mut policy = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": "rules"}, "spec": {"matchConstraints": {"resourceRules": [rule]}}});
         for (key, value) in spec.as_object().unwrap() {
             policy["spec"][key] = value.clone();
         }
-        self.create(&[], policy).await.unwrap();
+        self.create(groups, policy).await.unwrap();
     }
 
     async fn bind(&self) {
@@ -237,5 +241,41 @@ async fn parameters_are_for_those_who_may_read_them() {
         assert!(refused.message.ends_with(&format!("spec.paramRef: {last}")), "{}", refused.message);
         plane.create(&["writers"], binding("other")).await.unwrap_err();
         plane.create(&["writers"], binding("default")).await.unwrap();
+    }
+}
+
+/// An error of the configuration is refused whatever the actions of the binding are.
+#[tokio::test]
+async fn parameters_that_are_not_there_are_refused() {
+    let policy = "ValidatingAdmissionPolicy 'rules'";
+    let missing = "no params found for policy binding with `Deny` parameterNotFoundAction";
+    let unknown = "failed to find resource referenced by paramKind: '/v1, Kind=Nothing'";
+    for (kind, failures, why) in [
+        (
+            "ConfigMap",
+            "Fail",
+            Some(format!(
+                "{policy} with binding 'bound' denied request: failed to configure binding: {missing}"
+            )),
+        ),
+        ("Nothing", "Fail", Some(format!("{policy} denied request: failed to configure policy: {unknown}"))),
+        ("Nothing", "Ignore", None),
+    ] {
+        let plane = Plane::new().await;
+        let spec = json!({"failurePolicy": failures, "paramKind": {"apiVersion": "v1", "kind": kind},
+            "validations": [{"expression": "false"}]});
+        plane.unbound_as(&["system:masters"], spec).await;
+        let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": "bound"}, "spec": {"policyName": "rules", "validationActions": ["Warn"],
+                "paramRef": {"name": "none", "parameterNotFoundAction": "Deny"}}});
+        plane.create(&["system:masters"], binding).await.unwrap();
+        match (plane.create(&[], config_map("a")).await, why) {
+            (Ok(()), None) => {}
+            (Err(refused), Some(why)) => {
+                assert_eq!((refused.code, refused.reason), (422, "Invalid"));
+                assert!(refused.message.ends_with(&why), "{}", refused.message);
+            }
+            (answer, why) => panic!("{answer:?} {why:?}"),
+        }
     }
 }

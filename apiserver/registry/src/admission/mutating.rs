@@ -145,32 +145,18 @@ async fn invocations<'p>(
     let mut found = Vec::new();
     for policy in policies {
         let mut failed = |binding, why: &str| errors.add(policy, binding, MISCONFIGURED, why);
-        let version = match policy.basis.matcher.matches(versions, attributes, object) {
-            Ok(Some(version)) => version,
+        let (version, kind) = match params::matched(versions, &policy.basis, attributes, object) {
+            Ok(Some(found)) => found,
             Ok(None) => continue,
-            Err(status) => {
-                failed(None, &format!("failed to configure policy: {}", status.message));
-                continue;
-            }
-        };
-        let kind = match params::kind(versions, &policy.basis) {
-            Ok(kind) => kind,
             Err(why) => {
                 failed(None, &why);
                 continue;
             }
         };
         for binding in &policy.basis.bindings {
-            match binding.matcher.as_ref().map(|matcher| matcher.matches(versions, attributes, object)) {
-                Some(Ok(None)) => continue,
-                Some(Err(status)) => {
-                    failed(Some(binding), &format!("failed to configure binding: {}", status.message));
-                    continue;
-                }
-                Some(Ok(Some(_))) | None => {}
-            }
-            match params::find(versions, &policy.basis, kind.as_deref(), binding, attributes).await {
-                Ok(all) => found.extend(all.into_iter().map(|params| Invocation {
+            let bound = params::bound(versions, &policy.basis, kind.as_deref(), binding, attributes, object);
+            match bound.await {
+                Ok(all) => found.extend(all.into_iter().flatten().map(|params| Invocation {
                     policy,
                     binding,
                     version: version.clone(),

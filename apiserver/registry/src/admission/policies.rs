@@ -27,24 +27,32 @@ pub(crate) async fn validate(
 ) -> Result<(), Status> {
     let mut refusal = None;
     for policy in policies {
-        let Some(version) = policy.basis.matcher.matches(versions, attributes, object)? else { continue };
-        let kind = match params::kind(versions, &policy.basis) {
-            Ok(kind) => kind,
-            Err(_) if policy.basis.ignore => continue,
-            Err(message) => {
+        // An error of the configuration is refused whatever the actions of the binding are.
+        let misconfigured = |refusal: &mut Option<Status>, binding, message| {
+            if !policy.basis.ignore {
                 let violation = Violation { message, reason: String::new() };
-                refusal.get_or_insert_with(|| refuse(attributes, object, policy, None, &violation));
+                refusal.get_or_insert_with(|| refuse(attributes, object, policy, binding, &violation));
+            }
+        };
+        let (version, kind) = match params::matched(versions, &policy.basis, attributes, object) {
+            Ok(Some(found)) => found,
+            Ok(None) => continue,
+            Err(why) => {
+                misconfigured(&mut refusal, None, why);
                 continue;
             }
         };
         for binding in &policy.basis.bindings {
-            if let Some(matcher) = &binding.matcher
-                && matcher.matches(versions, attributes, object)?.is_none()
-            {
-                continue;
-            }
-            let params = params::find(versions, &policy.basis, kind.as_deref(), binding, attributes).await;
-            for violation in violations(versions, policy, params, attributes, object, &version).await? {
+            let bound = params::bound(versions, &policy.basis, kind.as_deref(), binding, attributes, object);
+            let params = match bound.await {
+                Ok(Some(params)) => params,
+                Ok(None) => continue,
+                Err(why) => {
+                    misconfigured(&mut refusal, Some(binding), why);
+                    continue;
+                }
+            };
+            for violation in violations(versions, policy, &params, attributes, object, &version).await? {
                 if binding.warn {
                     warnings.push(format!(
                         "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
@@ -85,16 +93,11 @@ fn refuse(
 async fn violations(
     versions: &Versions,
     policy: &Policy,
-    params: Result<Vec<Value>, String>,
+    params: &[Value],
     attributes: &Attributes<'_>,
     object: &Value,
     version: &Version,
 ) -> Result<Vec<Violation>, Status> {
-    let params = match params {
-        Ok(params) => params,
-        Err(_) if policy.basis.ignore => return Ok(Vec::new()),
-        Err(message) => return Ok(vec![Violation { message, reason: String::new() }]),
-    };
     let case = attributes.case(versions, object, version).await?;
     let namespace = attributes.namespace_object(versions).unwrap_or_default();
     let judge = |params: &Value| {
