@@ -75,6 +75,9 @@ fn failed(source: &str, why: &str) -> String {
 fn check_names(made: &Rc<Made<'_>>) -> Result<(), String> {
     let mut found = Vec::new();
     names(&Val::Made(made.clone()), &made.name, &mut found);
+    if work::is_exceeded() {
+        return Err(CANCELLED.into_owned());
+    }
     if found.is_empty() { Ok(()) } else { Err(format!("type mismatch: {}", found.join("\n"))) }
 }
 
@@ -82,9 +85,11 @@ fn names(value: &Val<'_>, path: &str, found: &mut Vec<String>) {
     if found.len() >= MAX_CEL_PROBLEMS || work::is_exceeded() {
         return;
     }
+    // A value can contain another one many times.
+    work::count(1);
     match value {
         Val::Made(made) => {
-            work::count(1);
+            work::text(path.len());
             if *made.name != *path {
                 let name = &made.name;
                 found.push(format!(

@@ -159,3 +159,22 @@ fn what_is_made_is_limited() {
     assert_eq!(made(length).err(), None);
     assert_eq!(made(length + 1).unwrap_err(), cancelled);
 }
+
+/// Objects are not nested more deeply than stored ones may be, nor than any expression.
+#[test]
+fn objects_that_are_nested() {
+    let nested = |levels: usize| {
+        let name = |level: usize| format!("Object{}", ".a".repeat(level));
+        (0..levels).rev().fold("1".to_owned(), |inner, level| format!("{}{{a: {inner}}}", name(level)))
+    };
+    assert!(configuration(&nested(200)).is_ok());
+    assert_eq!(configuration(&nested(240)).unwrap_err(), "operation cancelled: actual cost limit exceeded");
+    let refused = configuration(&nested(300)).unwrap_err();
+    assert!(refused.contains("expression recursion limit exceeded: 250"), "{refused}");
+    // The same object many times, below a field with a long name.
+    let field = "x".repeat(10_000);
+    let many =
+        (0..22).fold(format!("Object.{field}{{}}"), |inner, n| format!("[{inner}].map(v{n}, [v{n}, v{n}])"));
+    let refused = configuration(&format!("Object{{{field}: {many}}}")).unwrap_err();
+    assert_eq!(refused, "operation cancelled: actual cost limit exceeded");
+}
