@@ -5,7 +5,7 @@ use std::ops::Deref;
 use cel::{Known, Rules};
 use machinery::field::{FieldError, FieldErrorKind};
 use machinery::schema::{
-    Schema, SchemaError, validate_embedded, validate_lists, validate_part, validate_values,
+    Schema, SchemaError, prune_defaults, validate_embedded, validate_lists, validate_part, validate_values,
 };
 use serde_json::Value;
 
@@ -36,7 +36,9 @@ impl CompiledSchema {
     /// # Errors
     /// As [`Schema::parse`].
     pub fn parse(source: &Value) -> Result<Self, SchemaError> {
-        Schema::parse(source).map(Self::from)
+        let mut schema = Schema::parse(source)?;
+        prune_defaults(&mut schema);
+        Ok(Self::from(schema))
     }
 
     /// Validates a custom resource except its `metadata`: types and values, embedded resources, sets and maps, and CEL

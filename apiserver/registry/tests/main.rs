@@ -16,6 +16,7 @@ mod pod_security;
 mod recreated;
 mod rings;
 mod rules;
+mod schemas;
 mod selection;
 mod services;
 mod verbs;

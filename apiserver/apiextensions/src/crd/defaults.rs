@@ -30,10 +30,7 @@ fn walk(schema: &Schema, rules: Option<&Rules>, path: &str, root: bool, errors: 
         let rules = rules.and_then(|rules| rules.property(name));
         walk(property, rules, &format!("{path}.properties[{name}]"), false, errors);
     }
-    if let Some(additional) = &schema.additional_properties {
-        let rules = rules.and_then(Rules::additional);
-        walk(additional, rules, &format!("{path}.additionalProperties"), false, errors);
-    }
+    // kube-apiserver does not look below `additionalProperties`.
     if let Some(items) = &schema.items {
         walk(items, rules.and_then(Rules::items), &format!("{path}.items"), false, errors);
     }

@@ -1,6 +1,7 @@
 //! Formats that a schema names and the server does not know. They have no effect, and the client gets a warning.
 
-use machinery::schema::formats::is_checked;
+use machinery::schema::Kind;
+use machinery::schema::formats::is_known;
 use serde_json::{Map, Value};
 
 use super::keywords::JUNCTORS;
@@ -26,12 +27,14 @@ fn walk<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
         return;
     }
     let format = text(schema, "/format");
-    let known = match text(schema, "/type") {
-        "" | "string" => is_checked(format) && !is_number(format),
-        "integer" => matches!(format, "int32" | "int64"),
-        "number" => matches!(format, "float" | "double"),
-        _ => false,
+    let kind = match text(schema, "/type") {
+        "" => None,
+        "string" => Some(Kind::String),
+        "integer" => Some(Kind::Integer),
+        "number" => Some(Kind::Number),
+        _ => Some(Kind::Object),
     };
+    let known = is_known(kind, format);
     if !format.is_empty() && !known && !found.contains(&format) {
         found.push(format);
     }
@@ -43,12 +46,4 @@ fn walk<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     properties.into_iter().flat_map(Map::values).for_each(|child| walk(child, found));
-}
-
-/// Returns whether a format applies to numbers.
-fn is_number(format: &str) -> bool {
-    format.starts_with("int")
-        || format.starts_with("uint")
-        || format.starts_with("float")
-        || format == "double"
 }

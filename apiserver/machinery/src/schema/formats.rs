@@ -4,13 +4,18 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::Kind;
 use crate::{duration, names, url};
 
-/// Returns whether the server checks this format, for strings or numbers. Dashes in the name are ignored.
-pub fn is_checked(format: &str) -> bool {
-    const NUMBERS: [&str; 8] =
-        ["int32", "int64", "uint32", "uint64", "float", "double", "float32", "float64"];
-    NUMBERS.contains(&format) || check(format, "").is_some()
+/// Returns whether the server knows this format for values of that type. All others count as absent. Dashes in the name of a string's format
+/// are ignored.
+pub fn is_known(kind: Option<Kind>, format: &str) -> bool {
+    match kind {
+        None | Some(Kind::String) => check(format, "").is_some(),
+        Some(Kind::Integer) => matches!(format, "int32" | "int64"),
+        Some(Kind::Number) => matches!(format, "float" | "double"),
+        Some(Kind::Object | Kind::Array | Kind::Boolean) => false,
+    }
 }
 
 /// Returns whether `text` has the format, or `None` for formats that the server does not check.

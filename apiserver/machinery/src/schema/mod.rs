@@ -24,6 +24,6 @@ pub use default::{default, default_within, drop_nulls};
 pub use embedded::validate_embedded;
 pub use lists::validate_lists;
 pub use parse::{SchemaError, summarise};
-pub use prune::prune;
+pub use prune::{prune, prune_defaults};
 pub use structural::{Declared, Kind, ListType, Presence, Rule, Schema, Validation};
 pub use validate::{validate_part, validate_values};

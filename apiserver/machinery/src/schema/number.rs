@@ -28,27 +28,28 @@ impl Numeric {
     }
 }
 
-/// Returns the message for a number that does not fit its type and format, or `None` if it does.
-pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, path: &str) -> Option<String> {
+/// Returns the message for a number that does not fit its type and format, or `None` if it does. `what` is the name of the number: `Checked`
+/// for that of an object.
+pub(crate) fn range_problem(
+    number: Numeric,
+    kind: Option<Kind>,
+    format: &str,
+    what: &str,
+    path: &str,
+) -> Option<String> {
     let fits = match (kind, number) {
         (Some(Kind::Integer), Numeric::Int(int)) => match format {
             "int32" => i32::try_from(int).is_ok(),
-            "uint32" => u32::try_from(int).is_ok(),
-            "uint64" => u64::try_from(int).is_ok(),
             _ => true,
         },
         (Some(Kind::Integer), Numeric::Float(float)) => {
             let (low, high) = match format {
                 "int32" => (f64::from(i32::MIN), f64::from(i32::MAX)),
-                "uint32" => (0.0, f64::from(u32::MAX)),
-                "uint64" => (0.0, 18_446_744_073_709_549_568.0),
                 _ => (-9_223_372_036_854_775_808.0, 9_223_372_036_854_774_784.0),
             };
             float.fract() == 0.0 && (low..=high).contains(&float)
         }
-        (_, Numeric::Float(float)) if matches!(format, "float" | "float32") => {
-            float.abs() <= f64::from(f32::MAX)
-        }
+        (_, Numeric::Float(float)) if format == "float" => float.abs() <= f64::from(f32::MAX),
         _ => true,
     };
     if fits {
@@ -56,8 +57,8 @@ pub(crate) fn range_problem(number: Numeric, kind: Option<Kind>, format: &str, p
     }
     let kind = if kind == Some(Kind::Integer) { "integer" } else { "number" };
     Some(if format.is_empty() {
-        format!("Checked value must be of type {kind} (default format) in {path}")
+        format!("{what} value must be of type {kind} (default format) in {path}")
     } else {
-        format!("Checked value must be of type {kind} with format {format} in {path}")
+        format!("{what} value must be of type {kind} with format {format} in {path}")
     })
 }

@@ -70,6 +70,9 @@ fn node(source: &Value, depth: usize) -> Result<Schema, Problem> {
             keyword(&mut schema, key, value, depth).map_err(|problem| problem.under(key))?;
         }
     }
+    let kind = schema.kind.filter(|_| !schema.int_or_string);
+    let format = schema.validation.format.as_deref();
+    schema.validation.known_format = format.is_some_and(|format| formats::is_known(kind, format));
     summarise(&mut schema);
     Ok(schema)
 }
@@ -149,10 +152,7 @@ fn restriction(rules: &mut Validation, key: &str, value: &Value, depth: usize) -
         "enum" => {
             rules.allowed = Some(value.as_array().cloned().ok_or_else(|| Problem::new("must be a list"))?)
         }
-        "format" => {
-            rules.format = text(value)?;
-            rules.known_format = rules.format.as_deref().is_some_and(formats::is_checked);
-        }
+        "format" => rules.format = text(value)?,
         "pattern" => rules.pattern = text(value)?,
         "minLength" => rules.min_length = Some(count(value)?),
         "maxLength" => rules.max_length = Some(count(value)?),

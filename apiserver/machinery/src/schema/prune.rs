@@ -20,6 +20,22 @@ pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     removed
 }
 
+/// Removes fields that a schema does not specify from its defaults. Defaults of a valid definition have such fields only below
+/// `additionalProperties`, where nobody looks when it is written.
+pub fn prune_defaults(schema: &mut Schema) {
+    if !schema.has_defaults {
+        return;
+    }
+    if let Some(mut default) = schema.default.take() {
+        let mut pruner = Pruner { removed: Problems::default() };
+        pruner.known(Some(schema), &mut default, &mut String::new(), false);
+        schema.default = Some(default);
+    }
+    let properties = schema.properties.values_mut();
+    let others = schema.additional_properties.iter_mut().chain(schema.items.iter_mut());
+    properties.chain(others).for_each(|child| prune_defaults(child));
+}
+
 struct Pruner {
     removed: Problems,
 }

@@ -128,6 +128,7 @@ async fn try_create(
         }
         status
     };
+    decode::drop_applied_nulls(served, ownership, &mut object);
     let stored = writes.versions().to_storage(served, object).await?;
     let document = fields::document(served, &stored);
     if context.dry_run {

@@ -11,7 +11,7 @@ use super::allocation::settled;
 use super::changed::{Changed, Failure, Ownership};
 use super::ownership::{convert_missing, note};
 use super::writes::Writes;
-use super::{identity, metadata, size, validate};
+use super::{decode, identity, metadata, size, validate};
 use crate::admission::review::Operation;
 use crate::context::Context;
 use crate::response::Written;
@@ -88,6 +88,7 @@ impl Writes {
         }
         context.warnings.extend(validate::warnings(target, &object, Some(live)));
         self.admission().validate(context, target, Operation::Update, Some(live), &object).await?;
+        decode::drop_applied_nulls(served, changed.ownership, &mut object);
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
         if !deletes && object == *live && convert::as_stored(served, entry.revision) {
@@ -114,9 +115,9 @@ impl Writes {
                 created: false,
             });
         }
-        let written = self.storage().put(&target.key(), Some(entry.revision), document);
         let ownership = changed.ownership;
         let (stored, document) = size::fit(context, target, ownership, stored, document, Some(&entry.value))?;
+        let written = self.storage().put(&target.key(), Some(entry.revision), document);
         let entry = settled(reservation, written).await.map_err(Failure::from)?;
         served.prove(&target.key(), entry.revision, holds);
         self.wrote(served, &entry).await;

@@ -7,6 +7,7 @@ use machinery::schema::Schema;
 use machinery::status::Status;
 use serde_json::{Map, Value};
 
+use super::changed::Ownership;
 use crate::context::{Context, FieldValidation, Input};
 use crate::limits::LIST_ITEMS_MAX;
 use crate::versions::definitions::Served;
@@ -108,6 +109,14 @@ pub(crate) fn write_nulls(schema: &Schema, object: &mut Value) {
     let Some(map) = object.as_object_mut() else { return };
     for (name, _) in schema.properties.iter().filter(|(_, field)| field.nullable) {
         map.entry(name).or_insert(Value::Null);
+    }
+}
+
+/// Drops the nulls of an applied configuration that validation allows, because the schema says no type for them. kube-apiserver stores them,
+/// and drops them whenever it reads the object.
+pub(crate) fn drop_applied_nulls(served: &Served, ownership: Ownership, object: &mut Value) {
+    if matches!(ownership, Ownership::Applied) && !served.definition.built_in {
+        machinery::schema::drop_nulls(&served.version.schema, object);
     }
 }
 

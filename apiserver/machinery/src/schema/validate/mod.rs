@@ -3,6 +3,7 @@
 //! not reported again.
 
 mod containers;
+mod numbers;
 mod run;
 mod scalars;
 mod types;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::run::{Outcome, Run};
-use super::{containers, scalars, types};
+use super::{containers, numbers, scalars, types};
 use crate::field::FieldError;
 use crate::schema::correlate::unchanged;
 use crate::schema::number::Numeric;
@@ -55,7 +55,7 @@ pub(super) fn node(
             outcome.merge(scalars::text(run.fields(), &schema.validation, text, value, path));
         }
         Value::Number(number) => {
-            outcome.merge(scalars::number(run.fields(), schema, Numeric::of(number), value, path));
+            outcome.merge(numbers::number(run.fields(), schema, Numeric::of(number), value, path));
         }
         Value::Array(list) => outcome.merge(containers::list(run, schema, list, old, path)),
         _ => {}
