@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::admission::review::Operation;
 use crate::context::{Context, Input};
 use crate::response::Written;
-use crate::storage::{document, outline};
+use crate::storage::outline;
 use crate::target::Target;
 use crate::versions::current::Versions;
 use crate::versions::definitions::{Life, Served};
@@ -140,8 +140,7 @@ async fn try_create(
             && let Ok(mut shown) = machinery::decode::own::<Value>(&object)
         {
             shown["metadata"]["resourceVersion"] = given.into();
-            let order = document::order(&served.definition, &shown);
-            object = document::text(&shown, order);
+            object = fields::text(served, &shown);
         }
         return Ok(Written { object, created: true });
     }

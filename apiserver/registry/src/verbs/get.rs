@@ -16,6 +16,8 @@ use crate::versions::definitions::Served;
 pub struct Found<'a> {
     target: Target<'a>,
     entry: Entry,
+    /// Whether a conversion that was made before will do: the client asks for any state, or one from a revision on.
+    any: bool,
 }
 
 impl Found<'_> {
@@ -47,7 +49,7 @@ pub(crate) fn find<'a>(
         return Err(Status::new(500, "", unparsable(resource_version)));
     }
     let entry = storage.get(&target.key()).ok_or_else(|| target.not_found())?;
-    Ok(Found { target, entry })
+    Ok(Found { target, entry, any: !resource_version.is_empty() })
 }
 
 /// Returns what was found, or its `/scale`. For `/status` this is the whole object.
@@ -55,10 +57,13 @@ pub(crate) fn find<'a>(
 /// # Errors
 /// 500 for an object in a version that its definition does not contain; the errors of a conversion webhook.
 pub(crate) async fn show(versions: &Versions, found: &Found<'_>) -> Result<Bytes, Status> {
-    let Found { target, entry } = found;
+    let Found { target, entry, any } = found;
     convert::check_version(target.served, entry)?;
     if target.subresource == Subresource::Scale {
         return view::get(target.served, &versions.read(target.served, entry).await?);
     }
-    versions.show(target.served, &entry.value, entry.revision).await
+    if *any {
+        return versions.show(target.served, &entry.value, entry.revision).await;
+    }
+    versions.show_anew(target.served, &entry.value, entry.revision).await
 }

@@ -15,9 +15,9 @@ use crate::limits::{OBJECT_WORK_BYTES, YIELD_BYTES};
 use crate::response::{Item, List};
 use crate::storage::entries::{Gone, Storage};
 use crate::storage::keys;
-use crate::versions::convert::View;
 use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
+use crate::versions::view::View;
 
 /// Maximum time that a read waits for a future revision.
 const FUTURE_WAIT: Duration = Duration::from_secs(3);

@@ -83,6 +83,7 @@ async fn apply(
         }
         identity::identify(namespaced, target.namespace, target.name, &mut object)?;
         finish(context, served, &mut object)?;
+        context.warnings.extend(metadata::dedup_owners(&mut object));
         match create::create_object(writes, context, *target, object, Ownership::Applied).await {
             // Another client has created the object in the meantime, so it is updated.
             Err(status) if status.reason == "AlreadyExists" => {}
@@ -92,8 +93,13 @@ async fn apply(
     writes
         .change(context, target, |context, live| {
             let mut object = applied(writes.clock(), context, target, live, &config, force)?;
+            let is_changed = is_changed(live, &object);
             identity::identify(namespaced, target.namespace, target.name, &mut object)?;
-            finish(context, served, &mut object)?;
+            // What an apply leaves as it is does not get defaults: a conversion may lose them, and then they would be new each time.
+            if is_changed {
+                finish(context, served, &mut object)?;
+            }
+            context.warnings.extend(metadata::dedup_owners(&mut object));
             Ok(Changed { object, ownership: Ownership::Applied, expected_uid: None })
         })
         .await
@@ -122,8 +128,16 @@ fn finish(context: &mut Context, served: &Served, object: &mut Value) -> Result<
         decode::metadata(object);
         served.strategy().normalize(object);
     }
-    context.warnings.extend(metadata::dedup_owners(object));
     Ok(())
+}
+
+/// Returns whether an apply has changed more than who owns which field.
+fn is_changed(live: &Value, object: &Value) -> bool {
+    fn fields<'v>(value: &'v Value, but: &'static str) -> impl Iterator<Item = (&'v String, &'v Value)> {
+        value.as_object().into_iter().flatten().filter(move |(key, _)| *key != but)
+    }
+    fields(live, "metadata").ne(fields(object, "metadata"))
+        || fields(&live["metadata"], "managedFields").ne(fields(&object["metadata"], "managedFields"))
 }
 
 /// Returns `live` after the patch, decoded like any body.

@@ -9,9 +9,10 @@ use store::Stored;
 
 use crate::limits::{ASIDE_FROM_BYTES, OBJECT_WORK_BYTES};
 use crate::storage::outline::{self, Outline, Texts};
-use crate::versions::convert::{self, View};
+use crate::versions::convert;
 use crate::versions::definitions::Served;
 use crate::versions::fields::{fields, selectable};
+use crate::versions::view::View;
 
 /// Number of requirements of a selector that are about as much work as an object itself.
 const TERMS: usize = 16;

@@ -18,9 +18,9 @@ use crate::response::{EventType, WatchEvent};
 use crate::storage::document;
 use crate::storage::entries::{Gone, Storage};
 use crate::storage::keys;
-use crate::versions::convert::View;
 use crate::versions::current::Versions;
 use crate::versions::definitions::Served;
+use crate::versions::view::View;
 
 /// A running watch. It ends when it is dropped.
 pub struct Watch {

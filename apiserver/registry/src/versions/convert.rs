@@ -3,7 +3,6 @@
 //! Without a webhook, conversion is synchronous ([`text`], [`value`]). Objects that a webhook has to convert are
 //! converted beforehand ([`Versions::view`]).
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,7 +17,8 @@ use store::Stored;
 use super::converted::Shown;
 use super::current::Versions;
 use super::definitions::Served;
-use crate::storage::document;
+use super::fields;
+use super::view::View;
 use crate::storage::entries::Entry;
 use crate::storage::keys;
 use crate::write::decode;
@@ -36,7 +36,7 @@ pub(crate) fn as_stored(served: &Served, revision: u64) -> bool {
 const UNSTORED: u64 = u64::MAX;
 
 /// Returns stored text as clients of `served` get it. The caller has ruled out that a webhook must convert it.
-fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
+pub(super) fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
     if as_stored(served, revision) {
         return stored.clone();
     }
@@ -47,7 +47,7 @@ fn text(served: &Served, stored: &Bytes, revision: u64) -> Bytes {
         return kept.text.clone();
     }
     let Some(object) = parse(stored) else { return stored.clone() };
-    let text = shown_as(served, &from_storage(served, object));
+    let text = fields::text(served, &from_storage(served, object));
     if let Some(cache) = cache {
         cache.add(revision, &served.version.name, text.clone());
     }
@@ -68,11 +68,6 @@ pub(crate) fn work(served: &Served, revision: u64, bytes: usize) -> usize {
         !served.definition.built_in && converted.get(revision, &served.version.name).is_some()
     };
     if as_stored(served, revision) || is_there() { 0 } else { bytes }
-}
-
-/// Returns the text of an object in the version of `served`.
-fn shown_as(served: &Served, object: &Value) -> Bytes {
-    document::text(object, document::order(&served.definition, object))
 }
 
 fn parse(text: &[u8]) -> Option<Value> {
@@ -114,24 +109,6 @@ fn in_version(definition: &Definition, version: &Version, object: Value) -> Valu
     object
 }
 
-/// Stored objects as clients of one version get them. Contains, by revision, the objects that a webhook had to convert.
-pub(crate) struct View(BTreeMap<u64, Arc<Shown>>);
-
-impl View {
-    /// Returns the object as clients get it.
-    pub(crate) fn text(&self, served: &Served, stored: &Bytes, revision: u64) -> Bytes {
-        match self.0.get(&revision) {
-            Some(shown) => shown.text.clone(),
-            None => text(served, stored, revision),
-        }
-    }
-
-    /// Returns the object if a webhook converted it.
-    pub(crate) fn converted(&self, revision: u64) -> Option<&Shown> {
-        self.0.get(&revision).map(|shown| &**shown)
-    }
-}
-
 /// Refuses an object that is stored in a version that its definition does not contain: the schema of its fields is
 /// unknown.
 ///
@@ -162,13 +139,23 @@ impl Versions {
         served: &Served,
         stored: impl Iterator<Item = (&Bytes, u64)>,
     ) -> Result<View, Status> {
-        let mut view = View(BTreeMap::new());
+        self.view_with(served, stored, |revision| served.converted().get(revision, &served.version.name))
+            .await
+    }
+
+    async fn view_with(
+        &self,
+        served: &Served,
+        stored: impl Iterator<Item = (&Bytes, u64)>,
+        known: impl Fn(u64) -> Option<Arc<Shown>>,
+    ) -> Result<View, Status> {
+        let mut view = View::default();
         let Some(conversion) = served.definition.conversion.clone() else { return Ok(view) };
         let wanted = served.api_version();
         let (mut asked, mut objects) = (Vec::new(), Vec::new());
         for (text, revision) in stored.filter(|(_, revision)| !as_stored(served, *revision)) {
-            if let Some(kept) = served.converted().get(revision, &served.version.name) {
-                view.0.insert(revision, kept);
+            if let Some(kept) = known(revision) {
+                view.add(revision, kept);
                 continue;
             }
             let mut object = parse(text).ok_or_else(no_json)?;
@@ -180,7 +167,7 @@ impl Versions {
         }
         let converted = self.webhooks().convert(&conversion, objects, &wanted).await?;
         for (revision, object) in asked.into_iter().zip(converted) {
-            let text = shown_as(served, &in_version(&served.definition, &served.version, object));
+            let text = fields::text(served, &in_version(&served.definition, &served.version, object));
             view.add(revision, served.converted().add(revision, &served.version.name, text));
         }
         Ok(view)
@@ -200,6 +187,17 @@ impl Versions {
         Ok(view.text(served, stored, revision))
     }
 
+    /// Like [`Self::show`], and calls the webhook even if it has converted the object before: its answer may be another one since.
+    pub(crate) async fn show_anew(
+        &self,
+        served: &Served,
+        stored: &Bytes,
+        revision: u64,
+    ) -> Result<Bytes, Status> {
+        let view = self.view_with(served, std::iter::once((stored, revision)), |_| None).await?;
+        Ok(view.text(served, stored, revision))
+    }
+
     /// Like [`Self::show`], for an object that [`Self::to_storage`] has returned and that is stored now.
     pub(crate) async fn show_written(
         &self,
@@ -213,7 +211,7 @@ impl Versions {
             return self.show(served, &entry.value, entry.revision).await;
         };
         metadata.insert("resourceVersion".to_owned(), entry.revision.to_string().into());
-        let text = shown_as(served, &in_version(definition, &served.version, object));
+        let text = fields::text(served, &in_version(definition, &served.version, object));
         served.converted().add(entry.revision, &served.version.name, text.clone());
         Ok(text)
     }
@@ -229,7 +227,7 @@ impl Versions {
             return Ok(text);
         }
         let object = self.in_version(&served.definition, &served.version, object).await?;
-        Ok(shown_as(served, &object))
+        Ok(fields::text(served, &object))
     }
 
     /// Returns an object in another version of its resource.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::definitions::Served;
@@ -35,4 +36,9 @@ pub(crate) fn document(served: &Served, object: &Value) -> Document {
         }
     }
     document
+}
+
+/// Returns the text of an object in the version of `served`.
+pub(crate) fn text(served: &Served, object: &Value) -> Bytes {
+    document::text(object, document::order(&served.definition, object))
 }

@@ -9,3 +9,4 @@ pub(crate) mod definitions;
 pub(crate) mod fields;
 pub(crate) mod kinds;
 pub(crate) mod reader;
+pub(crate) mod view;
