@@ -116,6 +116,73 @@ async fn an_owner_in_another_namespace_is_none() {
     assert!(registry.get(&maps(&registry), "default", "owner", Subresource::None, "").await.is_ok());
 }
 
+/// Returns the first object that satisfies `wanted`. The clock is paused, so the deadline takes no real time.
+async fn seen(
+    registry: &Registry,
+    served: &Served,
+    namespace: &str,
+    wanted: impl Fn(&Value) -> bool,
+) -> Value {
+    let options = WatchOptions::default();
+    let mut watch = registry.watch(&mut Context::default(), served, namespace, &options).await.unwrap();
+    let waiting = async {
+        loop {
+            let event = watch.next().await.expect("the watch goes on");
+            let object: Value = serde_json::from_slice(&event.object).unwrap();
+            if event.kind != EventType::Deleted && wanted(&object) {
+                return object;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), waiting).await.expect("it comes")
+}
+
+/// Returns the Event about an owner reference in this namespace.
+async fn misplaced(registry: &Registry, namespace: &str) -> Value {
+    let events = registry.served("", "v1", "events").unwrap();
+    seen(registry, &events, namespace, |event| event["reason"] == "OwnerRefInvalidNamespace").await
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_says_that_an_owner_is_in_another_namespace() {
+    let registry = open().await;
+    let owner = map(&registry, "default", "owner", Value::Null).await;
+    let child = map(&registry, "kube-system", "child", owned_by(&owner)).await;
+    let event = misplaced(&registry, "kube-system").await;
+    let uid = |object: &Value| object["metadata"]["uid"].as_str().unwrap().to_owned();
+    let wanted = format!(
+        "ownerRef [v1/ConfigMap, namespace: kube-system, name: owner, uid: {}] does not exist in namespace \"kube-system\"",
+        uid(&owner)
+    );
+    assert_eq!((&event["type"], &event["message"]), (&json!("Warning"), &json!(wanted)));
+    let involved = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "child", "namespace": "kube-system",
+        "uid": uid(&child)});
+    assert_eq!(event["involvedObject"], involved);
+    assert_eq!(event["source"]["component"], "garbage-collector-controller");
+    // Of an object without a namespace, the Event is in `default`.
+    let namespaces = registry.served("", "v1", "namespaces").unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "a", "ownerReferences": owned_by(&owner)}});
+    create(&registry, &namespaces, "", namespace).await;
+    let event = misplaced(&registry, "default").await;
+    assert!(event["message"].as_str().unwrap().ends_with("does not exist in namespace \"\""), "{event}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_authority_of_clients_is_published() {
+    let registry = open().await;
+    registry.publish_client_authority("authority\n");
+    let maps = maps(&registry);
+    let name = "extension-apiserver-authentication";
+    let published = async || {
+        let map = seen(&registry, &maps, "kube-system", |map| map["metadata"]["name"] == name).await;
+        map["data"]["client-ca-file"].clone()
+    };
+    assert_eq!(published().await, "authority\n");
+    delete(&registry, &maps, "kube-system", name, Propagation::Background).await;
+    assert_eq!(published().await, "authority\n");
+}
+
 /// Creates the namespace `a`. Returns the resource of namespaces.
 async fn with_namespace(registry: &Registry) -> Served {
     let namespaces = registry.served("", "v1", "namespaces").unwrap();

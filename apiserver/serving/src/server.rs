@@ -1,6 +1,7 @@
 //! The API server: one value that answers requests from any transport.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -210,6 +211,12 @@ impl Server {
     /// Returns the registry of the served objects.
     pub fn registry(&self) -> &Registry {
         &self.services.registry
+    }
+
+    /// Tells clients that the server is at `address`: in discovery, and by the Service `kubernetes` ([`Registry::advertise`]).
+    pub fn advertise(&self, address: SocketAddr) {
+        self.services.paths.advertise(address);
+        self.services.registry.advertise(address);
     }
 
     /// Ends all watches and makes `/readyz` fail; other requests are still answered.

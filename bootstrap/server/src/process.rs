@@ -111,6 +111,7 @@ impl Process {
         };
         write_kubeconfig(&certificates, true)?;
         let kubeconfig = kubeconfig.canonicalize().context("the kubeconfig cannot be found")?;
+        plane.registry.publish_client_authority(certificates.authority());
         let tls = Tls::new(certificates.server_config()?).with_authorities(certificates.authorities()?);
         let (stop, stopped) = oneshot::channel();
         let listener = Listener::new(plane.server.clone(), Some(tls.clone()));
@@ -123,9 +124,8 @@ impl Process {
                 // The user may have chosen another context since the start.
                 write_kubeconfig(certificates, false)
             }));
-        plane
-            .registry
-            .advertise(SocketAddr::new(options.advertise_address.unwrap_or(address.ip()), address.port()));
+        let ip = options.advertise_address.unwrap_or(address.ip());
+        plane.server.advertise(SocketAddr::new(ip, address.port()));
         let context = of_server(&manager, options, &directory, &kubelet);
         let bmcs_here = options.netboot.bmcs_here.clone();
         let context = controllers::Context { interfaces, bmcs_here, boot_images: Some(images), ..context };

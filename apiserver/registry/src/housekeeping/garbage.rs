@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::edit::{MANAGER, edit, retain};
 use super::graph::{Action, Graph, Step};
+use super::misplaced;
 use super::part::{CONCURRENCY, Part};
 use super::terminating::RETRY;
 use crate::context::{Context, DeleteOptions, Preconditions, Propagation};
@@ -88,6 +89,7 @@ impl Part for Collector {
         // An owner that is deleted without its dependents is the reason of steps of theirs.
         self.queue.extend(due.iter().flat_map(|uid| self.graph.owners(uid)));
         self.queue.extend(due);
+        misplaced::report(writes, std::mem::take(&mut self.graph.misplaced)).await;
         let definitions = writes.versions().definitions();
         let queue = std::mem::take(&mut self.queue);
         let mut steps: Vec<Step> = queue.iter().flat_map(|uid| self.graph.plan(uid, &definitions)).collect();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use store::Key;
 
+use super::misplaced::{self, Misplaced};
 use crate::storage::outline::{Outline, Owner};
 use crate::versions::definitions::Definitions;
 
@@ -50,6 +51,8 @@ pub(crate) struct Graph {
     uids: BTreeMap<Key, String>,
     /// The UIDs of objects with which a ring may have closed ([`Graph::open_rings`]).
     pub(super) ring_ends: BTreeSet<String>,
+    /// Owner references to another namespace that were found since the last report.
+    pub(super) misplaced: Vec<Misplaced>,
 }
 
 impl Graph {
@@ -80,6 +83,10 @@ impl Graph {
         let owned = !node.owners.is_empty();
         let before = self.nodes.insert(uid.clone(), node);
         self.uids.insert(key.clone(), uid.clone());
+        if before.as_ref().is_none_or(|before| before.owners != self.nodes[&uid].owners) {
+            let found = misplaced::found(self, &uid, before.as_ref().map(|before| &*before.owners));
+            self.misplaced.extend(found);
+        }
         let was_waiting = before.as_ref().is_some_and(|before| before.deleting && before.foreground);
         if waits
             && (!was_waiting
@@ -133,6 +140,11 @@ impl Graph {
                 self.dependents.remove(owner);
             }
         }
+    }
+
+    /// Returns the UIDs of the objects that have this owner.
+    pub(super) fn dependents(&self, uid: &str) -> impl Iterator<Item = &String> {
+        self.dependents.get(uid).into_iter().flatten()
     }
 
     /// Returns the UIDs in the owner references of an object.

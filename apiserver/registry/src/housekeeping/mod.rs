@@ -3,6 +3,7 @@
 
 pub(crate) mod advertised;
 mod aggregation;
+pub(crate) mod authentication;
 pub(crate) mod certificate_requests;
 mod cleanup;
 mod default_roles;
@@ -11,6 +12,7 @@ mod events;
 mod garbage;
 mod graph;
 mod namespaces;
+mod misplaced;
 mod part;
 mod policy;
 mod priority_classes;

@@ -10,7 +10,7 @@ use store::Store;
 use super::Registry;
 use crate::admission::chain::AdmissionChain;
 use crate::admission::plugins::Plugins;
-use crate::housekeeping::{advertised, start};
+use crate::housekeeping::{advertised, authentication, start};
 use crate::options::Options;
 use crate::storage::entries::Storage;
 use crate::versions::current::Versions;
@@ -50,5 +50,10 @@ impl Registry {
     /// there are no Endpoints.
     pub fn advertise(&self, address: SocketAddr) {
         advertised::start(&self.0, address);
+    }
+
+    /// Publishes the authority of client certificates (PEM) in the ConfigMap `extension-apiserver-authentication` in `kube-system`.
+    pub fn publish_client_authority(&self, authority: &str) {
+        authentication::start(&self.0, authority.to_owned());
     }
 }

@@ -1,5 +1,7 @@
 //! Non-resource paths: discovery, OpenAPI, version, health, metrics.
 
+use std::net::SocketAddr;
+
 use access::tokens::{DISCOVERY_PATH, JWKS_PATH};
 use access::{Tokens, User};
 use http::header::{ACCEPT, CACHE_CONTROL};
@@ -72,6 +74,11 @@ impl NonResourcePaths {
             metrics,
             given,
         }
+    }
+
+    /// Lets discovery name the address of the server.
+    pub(crate) fn advertise(&self, address: SocketAddr) {
+        self.discovery.advertise(address);
     }
 
     /// Returns what the embedding program answers to requests for a path: the most specific of its paths.

@@ -80,14 +80,14 @@ pub async fn run(flags: &Flags) -> Result<()> {
     let (clock, random) = (Clock::system(), Random::system());
     let address = address(flags)?;
     let tcp = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-    let authorities = flags
-        .file("client-ca-file")?
-        .map(|text| Authorities::from_pem(&text))
-        .transpose()?
-        .unwrap_or_default();
+    let clients = flags.file("client-ca-file")?;
+    let authorities = clients.as_deref().map(Authorities::from_pem).transpose()?.unwrap_or_default();
     let tls = Tls::new(tls(flags, &clock)?).with_authorities(authorities);
     let server = server(flags, &clock, &random).await?;
-    server.registry().advertise(SocketAddr::new(advertised(flags, address)?, address.port()));
+    server.advertise(SocketAddr::new(advertised(flags, address)?, address.port()));
+    if let Some(clients) = clients {
+        server.registry().publish_client_authority(&clients);
+    }
     tracing::info!(%address, "serving");
     let mut signals = Signals::catch()?;
     let end = async move {

@@ -1,6 +1,7 @@
 //! Handler of the discovery paths, with content negotiation.
 
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::header::{ETAG, IF_NONE_MATCH, VARY};
@@ -32,13 +33,22 @@ pub(crate) struct DiscoveryPaths {
     registry: Registry,
     /// The subresources that are implemented in Rust.
     connects: Vec<ConnectResource>,
+    /// Where clients reach the server, once it is known.
+    address: OnceLock<SocketAddr>,
     /// The documents of the definitions for which they were last asked.
     documents: Mutex<Arc<Documents>>,
 }
 
 impl DiscoveryPaths {
     pub(crate) fn new(registry: Registry, connects: Vec<ConnectResource>) -> Self {
-        Self { registry, connects, documents: Mutex::default() }
+        Self { registry, connects, address: OnceLock::new(), documents: Mutex::default() }
+    }
+
+    /// Lets the documents name the address of the server.
+    pub(crate) fn advertise(&self, address: SocketAddr) {
+        if self.address.set(address).is_ok() {
+            *self.documents.lock() = Arc::default();
+        }
     }
 
     /// Returns the document at a discovery path; `None` for any other path.
@@ -74,7 +84,7 @@ impl DiscoveryPaths {
         let definitions = self.registry.definitions();
         let mut documents = self.documents.lock();
         if documents.plain.is_empty() || documents.generation != definitions.generation {
-            *documents = Arc::new(Documents::build(&self.connects, &definitions));
+            *documents = Arc::new(Documents::build(&self.connects, &definitions, self.address.get()));
         }
         documents.clone()
     }

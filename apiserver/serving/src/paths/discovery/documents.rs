@@ -1,6 +1,7 @@
 //! The documents of discovery, built once for each change of the definitions.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::HeaderValue;
@@ -21,8 +22,12 @@ pub(crate) struct Documents {
 }
 
 impl Documents {
-    /// `connects`: the subresources written in Rust.
-    pub(super) fn build(connects: &[ConnectResource], definitions: &registry::Definitions) -> Self {
+    /// `connects`: the subresources written in Rust; `address`: that of the server, if it is known.
+    pub(super) fn build(
+        connects: &[ConnectResource],
+        definitions: &registry::Definitions,
+        address: Option<&SocketAddr>,
+    ) -> Self {
         let groups = groups::groups(definitions);
         let mut plain = BTreeMap::new();
         let mut put = |path: String, value: &Value| plain.insert(path, Bytes::from(kinds::json::text(value)));

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use registry::Definitions;
 use serde_json::{Value, json};
@@ -111,10 +112,11 @@ pub(crate) fn list(groups: &[Group]) -> Value {
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// Builds the document at `/api`.
-pub(crate) fn versions() -> Value {
+/// Builds the document at `/api`. `address` is that of the server, if it is known.
+pub(crate) fn versions(address: Option<&SocketAddr>) -> Value {
+    let address = address.map_or_else(String::new, SocketAddr::to_string);
     json!({
         "kind": "APIVersions", "versions": ["v1"],
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
     })
 }
