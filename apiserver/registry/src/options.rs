@@ -18,8 +18,9 @@ pub struct Housekeeping {
     pub garbage_collection: bool,
     /// Create `default` and the `kube-*` namespaces.
     pub namespaces: bool,
-    /// Create the PriorityClasses that every cluster has.
-    pub priority_classes: bool,
+    /// Create the PriorityClasses, FlowSchemas and PriorityLevelConfigurations that every cluster has, and the APIServices of what is
+    /// served.
+    pub standard_objects: bool,
     /// Empty and remove namespaces that are being deleted.
     pub namespace_deletion: bool,
     /// Create the ServiceAccount `default` in each namespace.
@@ -43,7 +44,7 @@ impl Default for Housekeeping {
         Self {
             garbage_collection: true,
             namespaces: true,
-            priority_classes: false,
+            standard_objects: false,
             namespace_deletion: true,
             service_accounts: true,
             root_certificate: None,

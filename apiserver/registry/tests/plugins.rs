@@ -191,7 +191,7 @@ async fn mirror_pods_are_left_alone() {
 
 #[tokio::test]
 async fn the_classes_of_every_cluster_are_there_once() {
-    let housekeeping = Housekeeping { priority_classes: true, ..Housekeeping::default() };
+    let housekeeping = Housekeeping { standard_objects: true, ..Housekeeping::default() };
     let registry = common::open_with(Options { housekeeping, ..Options::default() }).await;
     let served = registry.served("scheduling.k8s.io", "v1", "priorityclasses").unwrap();
     let list = registry.list(&mut context(), &served, "", &ListOptions::default()).await.unwrap();

@@ -114,7 +114,7 @@ impl Plane {
         let tokens =
             Tokens::new(store.clone(), dependencies.clock.clone(), dependencies.random.clone(), keys);
         let housekeeping = Housekeeping {
-            priority_classes: true,
+            standard_objects: true,
             ..duties.map(|duties| duties.housekeeping(&tokens)).unwrap_or_default()
         };
         let options = registry::Options {

@@ -3,16 +3,18 @@
 
 pub(crate) mod advertised;
 mod aggregation;
+mod api_services;
 pub(crate) mod authentication;
 pub(crate) mod certificate_requests;
 mod cleanup;
 mod default_roles;
 mod edit;
 mod events;
+mod flow_control;
 mod garbage;
 mod graph;
-mod namespaces;
 mod misplaced;
+mod namespaces;
 mod part;
 mod policy;
 mod priority_classes;

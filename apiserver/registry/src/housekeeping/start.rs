@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use futures::join;
+
 use super::part::run;
 use super::{
-    aggregation, certificate_requests, cleanup, events, garbage, namespaces, policy, priority_classes,
-    service_accounts, token_secrets,
+    aggregation, api_services, certificate_requests, cleanup, events, flow_control, garbage, namespaces,
+    policy, priority_classes, service_accounts, token_secrets,
 };
 use crate::options::Housekeeping;
 use crate::write::writes::Writes;
@@ -15,8 +17,9 @@ pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
     if parts.namespaces {
         namespaces::create_defaults(writes).await;
     }
-    if parts.priority_classes {
-        priority_classes::create(writes).await;
+    if parts.standard_objects {
+        join!(priority_classes::create(writes), flow_control::create(writes), api_services::create(writes));
+        run(writes, api_services::PREFIX, api_services::Following::new);
     }
     if parts.namespace_deletion {
         run(writes, "/registry/", namespaces::Emptying::new);

@@ -153,7 +153,7 @@ fn housekeeping(controllers: bool) -> Housekeeping {
         namespace_deletion: controllers,
         service_accounts: controllers,
         role_aggregation: controllers,
-        priority_classes: true,
+        standard_objects: true,
         ..Housekeeping::default()
     }
 }
