@@ -1,4 +1,4 @@
-//! Objects that etcd would refuse are refused, and what is stored already can still be read, reduced and deleted.
+//! Objects that etcd would refuse are refused, and what is stored already can still be read, reduced, deleted and written again.
 
 use machinery::clock::Clock;
 use machinery::random::Random;
@@ -158,4 +158,39 @@ async fn what_is_stored_can_be_deleted() {
     patch(&registry, &served, json!({"metadata": {"finalizers": null}})).await.unwrap();
     let found = registry.get(&served, "default", "a", Subresource::None, "").await;
     assert_eq!(found.unwrap_err().reason, "NotFound");
+}
+
+#[tokio::test]
+async fn what_is_being_deleted_does_not_grow() {
+    let (registry, served) = with_stored(&["example.com/a"]).await;
+    registry.delete(&mut context(), &served, "default", "a", &DeleteOptions::default()).await.unwrap();
+    let larger = json!({"metadata": {"annotations": {"a": "x".repeat(100)}}});
+    assert!(refused(patch(&registry, &served, larger).await).ends_with(" vs. 2097152)"));
+}
+
+/// Earlier versions of this server stored the fields of built-in kinds by name.
+#[tokio::test]
+async fn another_order_of_the_stored_fields_is_no_change() {
+    let clock = Clock::simulated("2026-11-21T00:00:00Z".parse().unwrap());
+    let store = Store::open(Memory::new(), clock.clone()).await.unwrap();
+    let registry = Registry::open(store.clone(), clock, Random::seeded(1), Options::default()).await.unwrap();
+    let served = |version| registry.served("autoscaling", version, "horizontalpodautoscalers").unwrap();
+    let (v1, v2) = (served("v1"), served("v2"));
+    let scaler = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"},
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}}});
+    create(&registry, &v1, scaler).await.unwrap();
+    let get = async |served| registry.get(served, "default", "a", Subresource::None, "").await.unwrap();
+    let mut object: Value = serde_json::from_slice(&get(&v2).await).unwrap();
+    registry.delete(&mut context(), &v2, "default", "a", &DeleteOptions::default()).await.unwrap();
+    let key = Key::parse("/registry/autoscaling/horizontalpodautoscalers/default/a").unwrap();
+    let by_name = move |revision: store::Revision| {
+        object["metadata"]["resourceVersion"] = revision.0.to_string().into();
+        bytes::Bytes::from(object.to_string())
+    };
+    store.commit(vec![Operation::create(key, by_name)]).await.unwrap();
+
+    let before = get(&v1).await;
+    let same = Input::new(serde_json::from_slice(&before).unwrap());
+    registry.update(&mut context(), &v1, "default", "a", Subresource::None, same).await.unwrap();
+    assert_eq!(get(&v1).await, before);
 }

@@ -91,14 +91,16 @@ impl Writes {
         decode::drop_applied_nulls(served, changed.ownership, &mut object);
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);
-        if !deletes && object == *live && convert::as_stored(served, entry.revision) {
+        let as_stored = convert::as_stored(served, entry.revision);
+        if !deletes && object == *live && as_stored {
             return Ok(Written { object: entry.value.clone(), created: false });
         }
         let stored = self.versions().to_storage(served, object).await?;
         let document = fields::document(served, &stored);
         let current = document.at(entry.revision);
-        if context.dry_run || (current == entry.value && !deletes) {
-            let object = if current == entry.value {
+        let is_same = current == entry.value || (!as_stored && is_reordered(&current, &entry.value));
+        if context.dry_run || (is_same && !deletes) {
+            let object = if is_same {
                 self.versions().show(served, &current, entry.revision).await?
             } else {
                 self.versions().show_unstored(served, current).await?
@@ -123,6 +125,12 @@ impl Writes {
         self.wrote(served, &entry).await;
         Ok(Written { object: self.versions().show_written(served, stored, &entry).await?, created: false })
     }
+}
+
+/// Returns whether two texts have the same fields in another order: earlier versions of this server stored them by name.
+fn is_reordered(current: &[u8], before: &[u8]) -> bool {
+    let value = |text: &[u8]| machinery::decode::own::<Value>(text).ok();
+    current.len() == before.len() && value(current) == value(before)
 }
 
 /// Returns whether a deleted object must be kept because of its finalizers, the finalizers in the spec of a Namespace,
