@@ -14,10 +14,10 @@ use workloads::pods::{REVISION_HASH, hash};
 use workloads::readiness::ready_since;
 
 use super::affinity::{selects_node, tolerates};
+use super::key::{Key, Outcome};
 use super::objects::Objects;
 use super::scheduler::NO_SCHEDULE;
 use super::view::{Candidate, Nodes, View, has_ended, node_of};
-use super::{Key, Outcome};
 
 /// The taints that no DaemonSet minds, with their effects.
 const TOLERATED: [(&str, &str); 6] = [

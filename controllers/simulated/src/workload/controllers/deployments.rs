@@ -7,9 +7,9 @@ use serde_json::json;
 use workloads::deployment::plan::{self, REVISION};
 use workloads::replica_set;
 
+use super::key::{Key, Kind, Outcome};
 use super::objects::Objects;
 use super::view::View;
-use super::{Key, Kind, Outcome};
 
 /// Reconciles a Deployment.
 pub(super) async fn deployment(objects: &Objects, key: &Key) -> Outcome {

@@ -10,9 +10,9 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use workloads::readiness::ready_since;
 
+use super::key::{Key, Outcome};
 use super::objects::Objects;
 use super::view::{View, is_active, phase};
-use super::{Key, Outcome};
 
 /// The label and the annotation with the number of a Pod.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";

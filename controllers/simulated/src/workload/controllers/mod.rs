@@ -7,6 +7,7 @@ mod affinity;
 mod daemon_sets;
 mod deployments;
 mod jobs;
+mod key;
 mod kubelet;
 mod objects;
 mod pods;
@@ -19,73 +20,18 @@ use std::time::Duration;
 
 use machinery::clock::Clock;
 use machinery::random::Random;
-use machinery::status::Status;
 use store::{Store, WatchEnd, Watcher};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use self::key::{Key, Kind};
 use self::objects::Objects;
 use self::view::View;
-use super::api::{Api, Place};
+use super::api::Api;
 
 /// The delays after errors: the first, and the longest.
 const RETRIES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-
-/// What is reconciled. Those before others in this order are reconciled first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Pod,
-    Job,
-    StatefulSet,
-    ReplicaSet,
-    Deployment,
-    DaemonSet,
-}
-
-impl Kind {
-    /// Returns the kind with this name that has Pods or ReplicaSets.
-    fn of_owner(name: &str) -> Option<Self> {
-        Some(match name {
-            "Job" => Self::Job,
-            "StatefulSet" => Self::StatefulSet,
-            "ReplicaSet" => Self::ReplicaSet,
-            "Deployment" => Self::Deployment,
-            "DaemonSet" => Self::DaemonSet,
-            _ => return None,
-        })
-    }
-
-    /// Returns the group and the plural name.
-    fn resource(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Pod => ("", "pods"),
-            Self::Job => ("batch", "jobs"),
-            Self::StatefulSet => ("apps", "statefulsets"),
-            Self::ReplicaSet => ("apps", "replicasets"),
-            Self::Deployment => ("apps", "deployments"),
-            Self::DaemonSet => ("apps", "daemonsets"),
-        }
-    }
-}
-
-/// The name of what is reconciled.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    kind: Kind,
-    namespace: String,
-    name: String,
-}
-
-impl Key {
-    fn place(&self) -> Place<'_> {
-        let (group, plural) = self.kind.resource();
-        Place { group, plural, namespace: &self.namespace, name: &self.name }
-    }
-}
-
-/// When an object is reconciled without a change; `None` for never.
-type Outcome = Result<Option<Duration>, Status>;
 
 /// The controllers of one cluster. They end with this.
 pub(super) struct Controllers {

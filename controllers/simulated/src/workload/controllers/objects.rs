@@ -14,7 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use store::{HistoryError, Page, Prefix, Revision, Snapshot, Store, Watcher};
 
-use super::{Api, Key, Place};
+use super::key::Key;
+use crate::workload::api::{Api, Place};
 
 /// Access to the objects of the cluster.
 pub(super) struct Objects {

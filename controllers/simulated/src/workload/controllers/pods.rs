@@ -11,9 +11,10 @@ use machinery::clock::rfc3339;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
+use super::key::{Key, Outcome};
 use super::objects::Objects;
 use super::view::{View, has_ended, node_of, phase};
-use super::{Key, Outcome, kubelet, scheduler};
+use super::{kubelet, scheduler};
 
 const SCHEDULER: &str = "default-scheduler";
 const SCHEDULED: &str = "PodScheduled";

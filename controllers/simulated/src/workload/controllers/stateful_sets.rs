@@ -11,9 +11,9 @@ use kube::ResourceExt;
 use workloads::pods::{REVISION_HASH, hash};
 use workloads::readiness::ready_since;
 
+use super::key::{Key, Outcome};
 use super::objects::Objects;
 use super::view::{View, has_ended};
-use super::{Key, Outcome};
 
 const INDEX: &str = "apps.kubernetes.io/pod-index";
 const POD_NAME: &str = "statefulset.kubernetes.io/pod-name";

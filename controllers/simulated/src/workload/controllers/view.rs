@@ -10,8 +10,8 @@ use k8s_openapi::api::core::v1::{Node, NodeSpec, Pod, PodStatus};
 use kube::{Resource, ResourceExt};
 use store::{Event, EventKind, Stored};
 
+use super::key::{Key, Kind};
 use super::objects::parse;
-use super::{Key, Kind};
 
 /// The annotation on Pods of a kubelet's own, which no controller touches.
 const MIRROR: &str = "kubernetes.io/config.mirror";

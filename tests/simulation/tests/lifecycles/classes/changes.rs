@@ -3,8 +3,7 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS,
-    PROVISIONED, READY_UNKNOWN, WORKERS, live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, PENDING_HOOKS, PROVISIONED, READY_UNKNOWN, WORKERS, live,
 };
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-change.txt");
@@ -35,8 +34,6 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
-    NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,

@@ -2,7 +2,7 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, live};
+use super::{Exception, GOES, PENDING_HOOKS, live};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/topology-delete.txt");
 
@@ -28,7 +28,7 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
     ("delete the ClusterClass after", "ClusterClass base gone\nDevClusterTemplate infra gone"),
 ];
-const EXCEPTIONS: &[Exception] = &[NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS];
+const EXCEPTIONS: &[Exception] = &[PENDING_HOOKS];
 
 #[test]
 fn parts_of_a_topology_are_deleted() {

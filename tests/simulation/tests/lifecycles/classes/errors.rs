@@ -3,16 +3,14 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, MISSING_TEMPLATE, NODE_DELETED,
-    NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, PROVISIONED, TOPOLOGY_ERROR, live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, MISSING_TEMPLATE, PENDING_HOOKS, PROVISIONED,
+    TOPOLOGY_ERROR, live,
 };
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-errors.txt");
 const MISSING: &str = include_str!("../../../data/lifecycles/class-missing.txt");
 
 const EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
-    NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     PENDING_HOOKS,
@@ -43,7 +41,7 @@ const UNFINISHED: &[(&str, &str)] = &[(
     "create a cluster of the class whose template is missing",
     "there, only the condition of the topology was written when the next step was taken",
 )];
-const MISSING_EXCEPTIONS: &[Exception] = &[NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS, TOPOLOGY_ERROR];
+const MISSING_EXCEPTIONS: &[Exception] = &[PENDING_HOOKS, TOPOLOGY_ERROR];
 
 #[test]
 fn errors_are_told_where_upstream_tells_them() {

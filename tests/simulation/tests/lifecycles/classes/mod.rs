@@ -62,11 +62,6 @@ const OF_EACH_LIFE: &[Exception] = &[
         "here, the parts of a Machine are known when the status of its owner is next written",
     ),
 ];
-const NODE_DELETED: Exception = ("...=False NodeDeleted", "here, a Machine is gone when its Node is");
-const NODE_OF_A_DELETED_MACHINE: Exception = (
-    "... NodeKubeadmLabelsAndTaintsSet=False Deleting",
-    "here, a Node is not looked at any more when its Machine goes",
-);
 const PROVISIONED: Exception = ("... phase=Provisioned", "here, the Node is there when the provider ID is");
 const CONTROL_PLANE_WITHOUT_MACHINES: Exception =
     ("...=Unknown InspectionFailed", "there, a control plane is looked for after its last machine has gone");

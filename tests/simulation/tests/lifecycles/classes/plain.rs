@@ -2,10 +2,7 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{
-    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PROVISIONED,
-    READY_UNKNOWN, live,
-};
+use super::{CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, PROVISIONED, READY_UNKNOWN, live};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/topology.txt");
 
@@ -27,8 +24,6 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
-    NODE_OF_A_DELETED_MACHINE,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,

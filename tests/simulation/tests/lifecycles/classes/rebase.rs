@@ -2,7 +2,7 @@
 
 use simulation::lifecycles::play::Rules;
 
-use super::{Exception, GOES, MISSING_TEMPLATE, NODE_DELETED, PENDING_HOOKS, PROVISIONED, live};
+use super::{Exception, GOES, MISSING_TEMPLATE, PENDING_HOOKS, PROVISIONED, live};
 
 const RECORDING: &str = include_str!("../../../data/lifecycles/class-rebase.txt");
 
@@ -20,7 +20,6 @@ const ORDERS: &[(&str, &str)] = &[
     ("delete the cluster", GOES),
 ];
 const EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
     PROVISIONED,
     PENDING_HOOKS,
     MISSING_TEMPLATE,

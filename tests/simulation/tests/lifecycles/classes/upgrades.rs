@@ -3,8 +3,7 @@
 use simulation::lifecycles::play::Rules;
 
 use super::{
-    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, NODE_DELETED, NODE_OF_A_DELETED_MACHINE, PENDING_HOOKS,
-    PROVISIONED, READY_UNKNOWN, live,
+    CONTROL_PLANE_WITHOUT_MACHINES, Exception, GOES, PENDING_HOOKS, PROVISIONED, READY_UNKNOWN, live,
 };
 
 const CHAINED: &str = include_str!("../../../data/lifecycles/class-upgrade-chained.txt");
@@ -69,16 +68,9 @@ const CONCURRENCY_ORDERS: &[(&str, &str)] = &[
     ),
     ("delete the cluster", GOES),
 ];
-const CHAINED_EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
-    NODE_OF_A_DELETED_MACHINE,
-    PROVISIONED,
-    CONTROL_PLANE_WITHOUT_MACHINES,
-    READY_UNKNOWN,
-    PENDING_HOOKS,
-];
+const CHAINED_EXCEPTIONS: &[Exception] =
+    &[PROVISIONED, CONTROL_PLANE_WITHOUT_MACHINES, READY_UNKNOWN, PENDING_HOOKS];
 const CONCURRENCY_EXCEPTIONS: &[Exception] = &[
-    NODE_DELETED,
     PROVISIONED,
     CONTROL_PLANE_WITHOUT_MACHINES,
     READY_UNKNOWN,
