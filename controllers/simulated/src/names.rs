@@ -19,6 +19,8 @@ pub const ETCD_MEMBER_REMOVED: &str = "etcd.inmemory.infrastructure.cluster.x-k8
 pub const FAILURE_RATE: &str = "simulated.firstlight.dev/failure-rate";
 /// Annotation on a DevMachine: the failure that was drawn for it, or `none`.
 pub const FAILURE_DRAWN: &str = "simulated.firstlight.dev/failure-drawn";
+/// Annotation on a DevMachine: the ConfigMap of its namespace with the signal for which its bootstrap waits.
+pub const WAITS_FOR: &str = "simulated.firstlight.dev/bootstrap-waits-for";
 /// Annotation on a DevCluster: its API server accepts connections and never answers.
 pub const API_SERVER_SILENT: &str = "simulated.firstlight.dev/api-server-silent";
 /// Annotation on a Cluster: its simulated machines are updated in place.

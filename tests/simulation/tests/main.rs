@@ -32,6 +32,7 @@ mod quorum;
 mod restarts;
 mod seeds;
 mod shrink;
+mod signals;
 mod silent;
 mod simulation;
 mod single_failures;

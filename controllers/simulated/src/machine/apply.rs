@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::observe::{DevMachineController, Read, has_node};
 use super::plan::{self, Plan};
+use super::signal;
 use super::status;
 use crate::hand_over::is_moving;
 use crate::names::{BOOTSTRAPPED, MACHINE_FINALIZER};
@@ -45,6 +46,9 @@ impl DevMachineController {
 
     /// Writes the DevMachine, and then the objects that depend on it.
     async fn record(&self, read: &Read, plan: &Plan, wanted: &DevMachine) -> Result<()> {
+        if let Some(signal) = read.signal.as_ref().filter(|_| plan.acknowledges_signal) {
+            signal::acknowledge(&self.config_maps, signal).await?;
+        }
         self.objects.patch(&read.dev, wanted, Self::OWNED).await?;
         self.remember_start(read, plan).await?;
         self.open(read).await;

@@ -5,6 +5,7 @@ pub mod failures;
 pub(crate) mod observe;
 pub mod observed;
 pub mod plan;
+mod signal;
 mod status;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,7 @@ use engine::{
     Change, Controller, Descriptor, Error, Frame, GroupKind, Left, Manager, Membership, NamespacedName,
     Objects, Outcome, Planned, Request, Result, Upstream,
 };
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
@@ -53,20 +54,24 @@ fn start(manager: &Manager, backend: &Backend) {
     let machines = manager.objects::<Machine>();
     let clusters = manager.objects::<Cluster>();
     let secrets = manager.objects::<Secret>();
+    let config_maps = manager.objects::<ConfigMap>();
     let controller = DevMachineController {
         objects: objects.clone(),
         machines: machines.clone(),
         clusters: clusters.clone(),
         secrets: secrets.clone(),
+        config_maps: config_maps.clone(),
         upstream: Upstream::new(manager, UPSTREAM),
         backend: backend.clone(),
         manager: manager.clone(),
     };
     let (of_clusters, of_backend, all) = (objects.clone(), objects.clone(), objects.clone());
+    let of_signals = objects.clone();
     let running = Controller::new(manager, CONTROLLER.name)
         .reconciles(&objects)
         .watches(&machines, of_machine)
         .watches(&clusters, move |change| of_cluster(change, &of_clusters))
+        .watches(&config_maps, move |change| signal::of_config_map(change, &of_signals))
         .stands_aside(&controller.upstream, move || requests_of(&all.all()))
         .reads(&secrets);
     backend.notify_machines(running.queue(), move |cluster| requests_of(&of_backend.by_cluster(cluster)));

@@ -6,13 +6,14 @@ use dev_machine_pools::names::KUBERNETES_VERSION;
 use engine::initialization;
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects, Upstream, owners};
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine};
 use schemas::infrastructure::DevMachine;
 
 use super::failures::{Draw, is_draw_due};
 use super::observed::Observed;
+use super::signal::{self, Signal};
 use crate::backend::Backend;
 use crate::names::{BOOTSTRAPPED, CONTROL_PLANE};
 use crate::workload::Workload;
@@ -24,6 +25,7 @@ pub(super) struct DevMachineController {
     pub machines: Objects<Machine>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
+    pub config_maps: Objects<ConfigMap>,
     pub upstream: Upstream,
     pub backend: Backend,
     pub manager: Manager,
@@ -43,6 +45,8 @@ pub(super) struct Read {
     pub workload: Option<Arc<Workload>>,
     /// Whether the machine belongs to the control plane.
     pub control_plane: bool,
+    /// The signal that its bootstrap waits for.
+    pub signal: Option<Signal>,
     /// Random numbers, if a failure is to be drawn.
     pub draw: Option<Draw>,
 }
@@ -67,6 +71,7 @@ impl Read {
             control_plane_initialized: is_control_plane_initialized(&self.cluster),
             bootstrapped: annotation(self.machine.as_ref(), BOOTSTRAPPED).is_some(),
             annotations: self.dev.metadata.annotations.as_ref(),
+            signal: self.signal.as_ref().map(|signal| signal.is_given),
             draw: self.draw,
         }
     }
@@ -106,6 +111,7 @@ impl DevMachineController {
         let control_plane = label(machine.as_ref(), CONTROL_PLANE).is_some();
         let workload = self.backend.get(&name).await;
         let draw = is_draw_due(dev.metadata.annotations.as_ref()).then(|| self.draw());
-        Some(Read { dev, machine, cluster, name, workload, control_plane, draw })
+        let signal = signal::read(&self.config_maps, &dev);
+        Some(Read { dev, machine, cluster, name, workload, control_plane, signal, draw })
     }
 }

@@ -30,6 +30,8 @@ pub struct Observed<'a> {
     pub bootstrapped: bool,
     /// The machine's annotations, which can ask for failures.
     pub annotations: Option<&'a BTreeMap<String, String>>,
+    /// Whether the signal is there that its bootstrap waits for; `None` if it waits for none.
+    pub signal: Option<bool>,
     /// Random numbers, if a failure is to be drawn.
     pub draw: Option<Draw>,
 }

@@ -26,6 +26,8 @@ pub struct Plan {
     pub due_after: Option<Duration>,
     /// Annotations that record a draw.
     pub annotations: Vec<(&'static str, String)>,
+    /// Whether the signal that the bootstrap waits for counts for this machine.
+    pub acknowledges_signal: bool,
     /// Whether the machine never becomes a Node.
     pub bootstrap_hangs: bool,
     /// What the workload cluster is to show of failures; `None` if there are none, and were none before.
@@ -57,6 +59,9 @@ pub fn plan(observed: &Observed<'_>, now: DateTime<Utc>) -> Plan {
         };
         plan.conditions.push(condition);
     }
+    plan.acknowledges_signal = observed.signal == Some(true)
+        && plan.running.contains(&Part::Node)
+        && transition(observed, Part::Node).is_none();
     fail(observed, &asked, now, &mut plan);
     plan
 }
@@ -99,6 +104,7 @@ fn blocked(observed: &Observed<'_>, part: Part, plan: &Plan) -> Option<&'static 
         Part::Vm => Some("WaitingForBootstrapData"),
         _ if !plan.running.contains(&Part::Vm) => Some("WaitingForVMProvisioned"),
         Part::Node if plan.bootstrap_hangs => Some("BootstrapHangs"),
+        Part::Node if observed.signal == Some(false) => Some("WaitingForSignal"),
         Part::Etcd | Part::ApiServer if !plan.running.contains(&Part::Node) => {
             Some("WaitingForNodeProvisioned")
         }

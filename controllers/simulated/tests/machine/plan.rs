@@ -200,3 +200,26 @@ fn jitter_stays_within_its_fraction_and_does_not_change() {
         assert!((10_000..=12_000).contains(&first.num_milliseconds()), "{first}");
     }
 }
+
+#[test]
+fn a_bootstrap_that_waits_for_a_signal_acknowledges_it_once() {
+    let started = [condition(Part::Vm, "True", "Provisioned", 0)];
+    let joined = [started[0].clone(), condition(Part::Node, "True", "Provisioned", 1)];
+    for (conditions, signal, reason, acknowledges) in [
+        (&started[..], Some(false), "WaitingForSignal", false),
+        (&started[..], Some(true), "Provisioned", true),
+        (&joined[..], Some(true), "Provisioned", false),
+        (&joined[..], Some(false), "Provisioned", false),
+        (&started[..], None, "Provisioned", false),
+    ] {
+        let observed = Observed {
+            conditions,
+            has_bootstrap_data: true,
+            infrastructure_provisioned: true,
+            signal,
+            ..Observed::default()
+        };
+        let plan = plan(&observed, at(5));
+        assert_eq!((reasons(&plan)[1], plan.acknowledges_signal), (reason, acknowledges), "{signal:?}");
+    }
+}

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use futures::StreamExt as _;
+use serde_json::{Value, json};
 use server::providers::VERSION;
 
 use self::list::Spec;
@@ -34,6 +35,7 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     let site = Site::start(binary, &clusterctl, folder, "e2e", &options).await?;
     // The suite installs providers where no Deployment has a provider's label.
     site.install(&[EXTENSION], &["--wait-providers"]).await?;
+    publish_address(&site).await?;
     let file = folder.join("suite.yaml");
     fs::write(&file, configure(tools, folder)?)?;
     let kubeconfig = site.server.kubeconfig();
@@ -54,6 +56,20 @@ pub async fn run(binary: &Path, tools: &Path, folder: &Path, names: &[String]) -
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+/// Publishes the address of the server where kubeadm does it in a management cluster that it has made: a spec reads it there for its machines.
+async fn publish_address(site: &Site) -> Result<()> {
+    let kubeconfig: Value = serde_saphyr::from_str(&fs::read_to_string(site.server.kubeconfig())?)?;
+    let cluster = json!({"name": "", "cluster": kubeconfig["clusters"][0]["cluster"]});
+    let published = json!({"apiVersion": "v1", "kind": "Config", "clusters": [cluster]});
+    let map = json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"namespace": "kube-public", "name": "cluster-info"},
+        "data": {"kubeconfig": published.to_string()},
+    });
+    Ok(site.objects.apply(&map).await?)
 }
 
 /// Writes the templates, and returns the configuration of the suite. The versions of the providers are the ones that the server lists.

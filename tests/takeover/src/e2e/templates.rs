@@ -8,8 +8,14 @@ const IN_MEMORY: &str = "inMemory: {}";
 const SEPARATOR: &str = "---";
 /// Where JSON patches of a ClusterClass change what only the backend `docker` has.
 const DOCKER_FIELDS: &str = "/spec/template/spec/backend/docker/";
+/// What a script asks for that holds a machine until somebody gives it a signal.
+const SIGNAL: &str = "/configmaps/mhc-test";
+/// The same for simulated machines, which run no scripts.
+const WAITS: [&str; 3] =
+    ["    metadata:", "      annotations:", "        simulated.firstlight.dev/bootstrap-waits-for: mhc-test"];
 
-/// Returns the template with `backend.inMemory` in place of `backend.docker`, and without patches of the fields of the latter.
+/// Returns the template with `backend.inMemory` in place of `backend.docker`, and without patches of the fields of the latter. An annotation says
+/// what a script does that waits for a signal.
 ///
 /// The template is text, because its variables can stand in place of any YAML, and everything else must stay as it is. It is written in block
 /// style, as kustomize writes it and upstream's people do.
@@ -18,6 +24,7 @@ pub fn in_memory(template: &str) -> String {
     let lines: Vec<&str> = template.lines().collect();
     let lines = without_docker_patches(&lines);
     let lines = with_backends(&lines);
+    let lines = with_signals(&lines);
     let mut result = String::with_capacity(template.len());
     let mut parent = "";
     let mut position = 0;
@@ -43,6 +50,22 @@ fn with_backends<'a>(lines: &[&'a str]) -> Vec<&'a str> {
         let is_empty = document.contains(&"kind: DevCluster") && !document.contains(&"spec:");
         let backend: &[&str] = if is_empty { &["spec:", "  backend:", "    docker: {}"] } else { &[] };
         [document, backend].concat()
+    });
+    documents.collect::<Vec<_>>().join(&SEPARATOR)
+}
+
+/// Lets the machines wait for the signal for which a script of theirs waits.
+fn with_signals<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    if !lines.iter().any(|line| line.contains(SIGNAL)) {
+        return lines.to_vec();
+    }
+    let documents = lines.split(|line| *line == SEPARATOR);
+    let documents = documents.map(|document| {
+        let template = document.iter().position(|line| *line == "  template:");
+        match template.filter(|_| document.contains(&"kind: DevMachineTemplate")) {
+            Some(at) => [&document[..=at], &WAITS, &document[at + 1..]].concat(),
+            None => document.to_vec(),
+        }
     });
     documents.collect::<Vec<_>>().join(&SEPARATOR)
 }

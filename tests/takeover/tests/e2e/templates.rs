@@ -92,3 +92,14 @@ fn a_dev_cluster_without_content_has_a_backend() {
         "kind: DevCluster\nmetadata:\n  name: a\nspec:\n  backend:\n    inMemory: {}\n---\nkind: Cluster\n";
     assert_eq!(in_memory(template), wanted);
 }
+
+#[test]
+fn machines_wait_for_the_signal_of_their_script() {
+    let template = "kind: KubeadmControlPlane\nspec:\n  script: curl $SERVER/configmaps/mhc-test\n---\n\
+        kind: DevMachineTemplate\nspec:\n  template:\n    spec:\n      backend:\n        docker: {}\n";
+    let wanted = "kind: KubeadmControlPlane\nspec:\n  script: curl $SERVER/configmaps/mhc-test\n---\n\
+        kind: DevMachineTemplate\nspec:\n  template:\n    metadata:\n      annotations:\n        \
+        simulated.firstlight.dev/bootstrap-waits-for: mhc-test\n    spec:\n      backend:\n        inMemory: {}\n";
+    assert_eq!(in_memory(template), wanted);
+    assert!(!in_memory(&template.replace("mhc-test", "other")).contains("bootstrap-waits-for"));
+}
