@@ -20,7 +20,8 @@ impl Backend for InMemory {
 
     fn fill(&self, machine: &mut DevMachine, dev: &DevMachinePool, pool: &MachinePool) -> Result<(), String> {
         let in_memory = dev.spec.backend.as_ref().and_then(|backend| backend.in_memory.clone());
-        machine.spec.backend = DevMachineBackend { in_memory, docker: None };
+        machine.spec.backend =
+            DevMachineBackend { in_memory: Some(in_memory.unwrap_or_default()), docker: None };
         if let Some(version) = pool.spec.template.spec.version.clone() {
             let annotations = machine.metadata.annotations.get_or_insert_default();
             annotations.insert(KUBERNETES_VERSION.to_owned(), version);

@@ -129,3 +129,20 @@ fn left(life: &Life) -> Vec<String> {
 fn a_pool_comes_up_is_scaled_and_upgraded_and_goes_with_its_cluster() {
     Simulation::new(5).live(async |life, _| live(life).await).expect("seed 5");
 }
+
+async fn live_without_a_backend(life: &Life) -> Result<()> {
+    let mut documents = parse("machine-pool.yaml", EXAMPLE)?;
+    for document in &mut documents {
+        if document.object["kind"] == "DevMachinePool" {
+            document.object["spec"]["backend"] = json!({});
+        }
+    }
+    apply_all(&life.plane.registry, &life.plane.client("user"), &documents).await?;
+    until(life, |life| missing(life, 3, "v1.35.0")).await.context("three machines")
+}
+
+/// Upstream's type of the pool has no such backend, so programs that use it lose it.
+#[test]
+fn a_pool_without_a_backend_in_a_simulated_cluster_has_simulated_machines() {
+    Simulation::new(6).live(async |life, _| live_without_a_backend(life).await).expect("seed 6");
+}
