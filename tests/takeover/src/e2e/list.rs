@@ -43,7 +43,7 @@ pub const SPECS: [Spec; 35] = [
     spec("md_scale", r"MachineDeployment scale out/in"),
     short("md_remediations", r"MachineDeployment remediation"),
     spec("kcp_md_rollout", r"KCP and MachineDeployment rolling upgrades"),
-    spec("kcp_remediations", r"testing KCP remediation"),
+    short("kcp_remediations", r"testing KCP remediation"),
     spec("kcp_adoption", r"testing KCP adoption"),
     cannot("kcp_infra_adoption", r"KCP infra adoption", Some("it needs addresses of machines in Docker")),
     spec("machine_pool", r"testing MachinePools"),
