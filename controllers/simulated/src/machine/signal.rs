@@ -44,7 +44,7 @@ pub(super) fn read(maps: &Objects<ConfigMap>, dev: &DevMachine) -> Option<Signal
 
 /// Returns the machines that wait for the signal of a ConfigMap that changed.
 pub(super) fn of_config_map(change: &Change<ConfigMap>, machines: &Objects<DevMachine>) -> Vec<Request> {
-    if !change.new.as_ref().is_some_and(|map| value(map) == Some(PASS)) {
+    if change.new.as_ref().is_none_or(|map| value(map) != Some(PASS)) {
         return Vec::new();
     }
     let name = change.name();

@@ -69,7 +69,7 @@ async fn publish_address(site: &Site) -> Result<()> {
         "metadata": {"namespace": "kube-public", "name": "cluster-info"},
         "data": {"kubeconfig": published.to_string()},
     });
-    Ok(site.objects.apply(&map).await?)
+    site.objects.apply(&map).await
 }
 
 /// Writes the templates, and returns the configuration of the suite. The versions of the providers are the ones that the server lists.
