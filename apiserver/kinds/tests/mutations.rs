@@ -141,3 +141,25 @@ fn requests_and_reinvocation() {
         ["spec.paramRef: Required value: one of name or selector must be specified"]
     );
 }
+
+/// Names like those of configurations that kube-apiserver reads from files are warned about.
+#[test]
+fn reserved_names() {
+    for kind in [
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    ] {
+        let warned = |name: &str| {
+            let object = json!({"metadata": {"name": name}});
+            kinds::warnings("admissionregistration.k8s.io", kind, &object, None)
+        };
+        let why = "metadata.name: names ending with \".static.k8s.io\" are reserved for static manifest-based configurations \
+            and cannot be managed via the API";
+        assert_eq!(warned("rules.static.k8s.io"), [why], "{kind}");
+        assert_eq!(warned("static.k8s.io.rules"), [""; 0], "{kind}");
+    }
+}
