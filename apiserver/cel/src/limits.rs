@@ -1,6 +1,6 @@
 //! Limits of the size, the cost and the results of expressions.
 
-/// Maximum depth of a CEL expression, as in cel-go.
+/// Maximum depth of a CEL expression, as in cel-go, and of the values and types that expressions make.
 pub const MAX_CEL_DEPTH: usize = 250;
 
 /// Maximum length of a CEL expression in characters, as in cel-go.

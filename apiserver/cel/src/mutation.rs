@@ -96,7 +96,7 @@ fn names(value: &Val<'_>, path: &str, found: &mut Vec<String>) {
                     "unexpected type name \"{name}\", expected \"{path}\", which matches field name path from root Object type"
                 ));
             }
-            for (field, value) in &made.fields {
+            for (field, value) in made.fields.iter() {
                 names(value, &format!("{path}.{field}"), found);
             }
         }
@@ -148,7 +148,7 @@ impl Writer {
             return self.refuse("JSONPatch");
         }
         let mut fields = Map::new();
-        for (name, value) in &made.fields {
+        for (name, value) in made.fields.iter() {
             self.take(name.len())?;
             fields.insert(name.to_string(), self.value(value, depth + 1)?);
         }

@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -11,10 +10,10 @@ use serde_json::Value;
 use crate::check;
 use crate::declared::{JSON_PATCH, OBJECT};
 use crate::eval::{self, Scope};
-use crate::limits::{MAX_CEL_DEPTH, MAX_CEL_OBJECT_COST};
+use crate::limits::MAX_CEL_OBJECT_COST;
 use crate::syntax::ast::Expr;
 use crate::types::{Type, simple};
-use crate::values::{Authority, OUT_OF_BUDGET, Outcome, Step, Val};
+use crate::values::{Authority, Nested, OUT_OF_BUDGET, Outcome, Step, Val};
 
 /// The type that an expression must evaluate to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,17 +136,9 @@ impl<'a> Input<'a> {
     /// Evaluates named expressions.
     pub(crate) fn parts(&self, named: Named<'_>) -> Vec<(Val<'_>, Val<'_>)> {
         let mut parts: Vec<(Val<'_>, Val<'_>)> = Vec::new();
-        let mut heights = Heights::default();
-        // The refused values stay alive, so that no other value can get their addresses, which are the keys of
-        // `heights`.
-        let mut refused = Vec::new();
         for (name, program) in named {
             let failed = |why: String| Val::Failed(Rc::from(format!("composited variable \"{name}\" {why}")));
             let value = match program.as_ref().map(|program| self.with(&parts, program)) {
-                Ok(Ok(value)) if heights.of(&value) > MAX_CEL_DEPTH => {
-                    refused.push(value);
-                    failed("is nested too deeply".to_owned())
-                }
                 Ok(Ok(value)) => value,
                 Ok(Err(why)) => failed(format!("fails to evaluate: {why}")),
                 Err(why) => failed(format!("fails to compile: {why}")),
@@ -164,7 +155,9 @@ impl<'a> Input<'a> {
         program: &Program,
     ) -> Result<Val<'v>, String> {
         let expr = &program.0;
-        let named = Scope::new("variables", Val::Map(Rc::new(parts.to_vec())), None);
+        // It is above values of any height, and what contains it is not made.
+        let variables = Nested::unlimited(Val::highest(parts), parts.to_vec());
+        let named = Scope::new("variables", Val::Map(Rc::new(variables)), None);
         if self.spent.get() > MAX_CEL_OBJECT_COST {
             return Err(OUT_OF_BUDGET.to_owned());
         }
@@ -178,35 +171,6 @@ impl<'a> Input<'a> {
         };
         self.spent.set(self.spent.get().saturating_add(cost));
         outcome.map_err(|failure| failure.to_string())
-    }
-}
-
-/// The heights of the values of named expressions, by address. Each value can contain those before it, and walks over
-/// values are recursive.
-#[derive(Default)]
-struct Heights(HashMap<usize, usize>);
-
-impl Heights {
-    /// Returns the height in levels of lists, maps and optionals that expressions created. The depth of objects is
-    /// limited elsewhere.
-    fn of(&mut self, value: &Val<'_>) -> usize {
-        let place = match value {
-            Val::List(items) => Rc::as_ptr(items) as usize,
-            Val::Map(entries) => Rc::as_ptr(entries) as usize,
-            Val::Optional(Some(inner)) => return 1 + self.of(inner),
-            _ => return 0,
-        };
-        if let Some(known) = self.0.get(&place) {
-            return *known;
-        }
-        let below = match value {
-            Val::List(items) => items.iter().map(|item| self.of(item)).max(),
-            Val::Map(entries) => entries.iter().map(|(key, value)| self.of(key).max(self.of(value))).max(),
-            _ => None,
-        };
-        let height = 1 + below.unwrap_or(0);
-        self.0.insert(place, height);
-        height
     }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use machinery::schema::{Kind, Schema};
 
 use crate::declared::{self, Fields};
+use crate::limits::MAX_CEL_DEPTH;
 use crate::syntax::names::names_property;
 
 /// A type. `'s` is the lifetime of the schemas that describe objects.
@@ -130,6 +131,21 @@ impl<'s> Type<'s> {
                 Some(Type::Map(both(key, key2)?, both(value, value2)?))
             }
             (a, b) => (a == b).then(|| a.clone()),
+        }
+    }
+
+    /// Returns the type, or `dyn` if it is nested more deeply than values may be. Walks over types are recursive.
+    pub fn limited(self) -> Type<'s> {
+        if self.levels() > MAX_CEL_DEPTH { Type::Dyn } else { self }
+    }
+
+    /// Keys of maps have no levels.
+    fn levels(&self) -> usize {
+        match self {
+            Type::List(inner) | Type::Optional(inner) | Type::Kind(inner) | Type::Map(_, inner) => {
+                1 + inner.levels()
+            }
+            _ => 0,
         }
     }
 

@@ -93,6 +93,10 @@ fn rules() {
     ] {
         drop(on_a_small_stack(move || rule(&text)));
     }
+    // Each macro of a chain nests what it gets more deeply, so that values and types would be deeper than any expression.
+    let deeper = format!(".map(x, {})", nested("[", "x", "]", 80)).repeat(80);
+    let refused = on_a_small_stack(move || rule(&format!("[1]{deeper} != []"))).unwrap_err();
+    assert!(refused.contains("cost limit exceeded"), "{refused:.300}");
     // The operand in front of a chain is below the chain in the tree.
     let steps = |text: String| format!("({text}{})", " + 1".repeat(100));
     let wide = (0..100).fold("1".to_owned(), |text, _| steps(text)) + " > 0";

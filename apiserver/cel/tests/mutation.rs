@@ -141,15 +141,19 @@ fn others_make_no_patches() {
 fn what_is_made_is_limited() {
     let cancelled = "operation cancelled: actual cost limit exceeded";
     let thousand = "lists.range(1000)";
-    let nested = (0..24).fold("'x'".to_owned(), |inner, n| format!("[{inner}].map(v{n}, [v{n}, v{n}])"));
+    let nested = (0..60).fold("'x'".to_owned(), |inner, n| format!("[{inner}].map(v{n}, [v{n}, v{n}])"));
     for text in [
         format!("Object{{a: {thousand}.map(x, {thousand}.map(y, {thousand}.map(z, x * y * z)))}}"),
         format!("Object{{a: {thousand}.map(x, {thousand}.map(y, Object.a{{b: y}}))}}"),
         format!("Object{{a: {nested}}}"),
+        // Each macro nests what it gets more deeply.
+        format!("Object{{a: [1]{}}}", format!(".map(x, {}x{})", "[".repeat(80), "]".repeat(80)).repeat(80)),
     ] {
         let refused = configuration(&text).unwrap_err();
         assert!(refused.ends_with(cancelled), "{refused}");
     }
+    let value = format!("[JSONPatch{{op: 'add', path: '/a', value: Object{{a: {nested}}}}}]");
+    assert_eq!(operations(&value).unwrap_err(), cancelled);
     // 48 texts with 16 bytes for each, 16 for the list and one for the field.
     let length = (MAX_CEL_MADE - 17) / 48 - 16;
     let made = |length: usize| {

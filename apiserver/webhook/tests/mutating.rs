@@ -227,7 +227,10 @@ async fn what_policies_are_and_are_not_for() {
     plane.create(policy("Object{metadata: Object.metadata{labels: {'a': 'b'}}}")).await.unwrap();
     let binding = json!({"apiVersion": group, "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": "p"},
         "spec": {"policyName": "p"}});
-    let created = plane.create(binding).await.unwrap();
+    plane.create(binding).await.unwrap();
+    let mut other = policy("Object{}");
+    other["metadata"]["name"] = "q".into();
+    let created = plane.create(other).await.unwrap();
     assert_eq!(created["metadata"]["labels"], Value::Null);
     let created = plane.create(json!({"kind": "Secret", "metadata": {"name": "s"}})).await.unwrap();
     assert_eq!(created["metadata"]["labels"], json!({"a": "b"}));

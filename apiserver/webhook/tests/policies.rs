@@ -236,11 +236,21 @@ async fn parameters_are_for_those_who_may_read_them() {
         };
         let refused = plane.create(&["readers"], binding("default")).await.unwrap_err();
         assert!(refused.message.contains("unable to get policy rules to determine"), "{}", refused.message);
-        plane.create(&["system:masters"], policy).await.unwrap();
+        plane.create(&["system:masters"], policy.clone()).await.unwrap();
         let refused = plane.create(&["readers"], binding("default")).await.unwrap_err();
         assert!(refused.message.ends_with(&format!("spec.paramRef: {last}")), "{}", refused.message);
         plane.create(&["writers"], binding("other")).await.unwrap_err();
         plane.create(&["writers"], binding("default")).await.unwrap();
+        // Of a version that is not served, nobody knows the resource.
+        policy["metadata"]["name"] = "unserved".into();
+        policy["spec"]["paramKind"]["apiVersion"] = "v7".into();
+        plane.create(&["system:masters"], policy).await.unwrap();
+        let mut unserved = binding("default");
+        unserved["metadata"]["name"] = "unserved".into();
+        unserved["spec"]["policyName"] = "unserved".into();
+        let refused = plane.create(&["writers"], unserved).await.unwrap_err();
+        let words = "unable to resolve paramKind &ParamKind{APIVersion:v7,Kind:ConfigMap,} to determine";
+        assert!(refused.message.contains(words), "{}", refused.message);
     }
 }
 

@@ -71,7 +71,7 @@ impl<'s> Checker<'s> {
     }
 
     pub(super) fn check(&mut self, expr: &Expr, locals: &mut Locals<'s>) -> Type<'s> {
-        let found = self.kind(expr, locals);
+        let found = self.kind(expr, locals).limited();
         self.types.insert(cost::key(expr), found.clone().decided());
         found
     }

@@ -1,7 +1,5 @@
 //! The ranges and the accumulators of macros.
 
-use std::rc::Rc;
-
 use crate::functions::show;
 use crate::syntax::ast::MacroKind;
 use crate::values::{Failure, NO_OVERLOAD, Outcome, Val};
@@ -79,7 +77,7 @@ impl<'a> Fold<'a> {
                 (found, _) => Ok(Val::Bool((found > 0) == (kind == MacroKind::Exists))),
             },
             MacroKind::ExistsOne => Ok(Val::Bool(self.found == 1)),
-            MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Val::Map(Rc::new(self.entries))),
+            MacroKind::TransformMap | MacroKind::TransformMapEntry => Ok(Val::map(self.entries)),
             _ => Ok(Val::list(self.items)),
         }
     }

@@ -90,7 +90,7 @@ impl Run {
                     }
                 }
                 self.charge(actual::made(expr));
-                Val::Map(Rc::new(out))
+                Val::map(out)
             }
             ExprKind::Macro(call) => return self.expand(call, scope),
             ExprKind::Create(create) => return self.create(expr, create, scope),

@@ -204,7 +204,7 @@ fn query<'a>(url: &Url) -> Val<'a> {
             None => entries.push((key, vec![value])),
         }
     }
-    Val::Map(Rc::new(entries.into_iter().map(|(key, values)| (key, Val::list(values))).collect()))
+    Val::map(entries.into_iter().map(|(key, values)| (key, Val::list(values))).collect())
 }
 
 fn decode(text: &str) -> String {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::failure::Failure;
+use super::nested::Nested;
 use super::value::Val;
 use super::work;
 use crate::declared::{JSON_PATCH, OBJECT};
@@ -14,7 +15,7 @@ pub(crate) struct Made<'a> {
     /// The name of its type.
     pub name: Arc<str>,
     /// The fields that are set.
-    pub fields: BTreeMap<Arc<str>, Val<'a>>,
+    pub fields: Nested<BTreeMap<Arc<str>, Val<'a>>>,
 }
 
 impl<'a> Made<'a> {
@@ -41,7 +42,8 @@ impl<'a> Made<'a> {
                 &**field == "value" || !matches!(value, Val::Text(text) if text.is_empty())
             });
         }
-        Ok(Self { name, fields })
+        let below = fields.values().map(Val::height).max();
+        Ok(Self { name, fields: Nested::above(below, fields) })
     }
 
     /// Returns whether it is an operation of a JSON patch.
@@ -67,7 +69,7 @@ impl<'a> Made<'a> {
     pub fn equals(&self, other: &Made<'_>) -> bool {
         self.name == other.name
             && self.fields.len() == other.fields.len()
-            && self.fields.iter().zip(&other.fields).all(|((a, one), (b, two))| a == b && one.equals(two))
+            && self.fields.iter().zip(&*other.fields).all(|((a, one), (b, two))| a == b && one.equals(two))
     }
 }
 

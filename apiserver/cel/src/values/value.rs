@@ -15,9 +15,11 @@ use serde_json::{Map, Value};
 use super::addresses::Cidr;
 use super::authority::Authority;
 use super::made::Made;
+use super::nested::Nested;
 use super::semver::Semver;
 use super::timestamp::parse_timestamp;
 use super::work;
+use crate::limits::MAX_CEL_DEPTH;
 
 /// A value of CEL.
 #[derive(Debug, Clone)]
@@ -41,9 +43,9 @@ pub(crate) enum Val<'a> {
     /// A timestamp in the time zone in which it was written.
     Timestamp(DateTime<FixedOffset>),
     /// A list that the expression created.
-    List(Rc<Vec<Val<'a>>>),
+    List(Rc<Nested<Vec<Val<'a>>>>),
     /// A map that the expression created, in order of insertion.
-    Map(Rc<Vec<(Val<'a>, Val<'a>)>>),
+    Map(Rc<Nested<Vec<(Val<'a>, Val<'a>)>>>),
     /// A list of the validated object, with its schema.
     Array(&'a [Value], Option<&'a Schema>),
     /// A map or an object of the validated object, with its schema.
@@ -102,11 +104,21 @@ impl<'a> Val<'a> {
 
     /// Returns a list value.
     pub fn list(items: Vec<Val<'a>>) -> Val<'a> {
-        Val::List(Rc::new(items))
+        let below = items.iter().map(Val::height).max();
+        Val::List(Rc::new(Nested::above(below, items)))
+    }
+
+    /// Returns a map value.
+    pub fn map(entries: Vec<(Val<'a>, Val<'a>)>) -> Val<'a> {
+        Val::Map(Rc::new(Nested::above(Val::highest(&entries), entries)))
     }
 
     /// Returns an optional with a value.
     pub fn some(value: Val<'a>) -> Val<'a> {
+        if value.height() >= MAX_CEL_DEPTH {
+            work::exceed();
+            return Val::Optional(None);
+        }
         Val::Optional(Some(Rc::new(value)))
     }
 

@@ -44,6 +44,11 @@ pub(crate) fn pattern(tree: &machinery::pattern::Tree) -> bool {
     !is_exceeded()
 }
 
+/// Ends the evaluation, which has made a value that must not be walked.
+pub(crate) fn exceed() {
+    DONE.set(DONE.get().max(MAX_CEL_CALL_WORK + 1));
+}
+
 /// Returns whether the evaluation has exceeded its work limit.
 pub(crate) fn is_exceeded() -> bool {
     DONE.get() > MAX_CEL_CALL_WORK

@@ -91,7 +91,7 @@ impl<'a> Attributes<'a> {
             ("subResource", self.target.subresource.name()),
             ("requestSubResource", self.target.subresource.name()),
             ("name", name),
-            ("namespace", self.namespace()),
+            ("namespace", self.namespace_of(object)),
         ];
         for (field, text) in optional.into_iter().filter(|(_, text)| !text.is_empty()) {
             request[field] = text.into();
@@ -102,6 +102,12 @@ impl<'a> Attributes<'a> {
     /// Returns the namespace of the object. For a Namespace this is its own name.
     pub(crate) fn namespace(&self) -> &str {
         if self.is_namespace() { self.target.name } else { self.target.namespace }
+    }
+
+    /// Like [`Self::namespace`], also for a Namespace that is being created, whose name is in `object` only.
+    pub(crate) fn namespace_of<'v>(&'v self, object: &'v Value) -> &'v str {
+        let known = self.namespace();
+        if known.is_empty() && self.is_namespace() { meta::name(object) } else { known }
     }
 
     pub(crate) fn is_namespace(&self) -> bool {

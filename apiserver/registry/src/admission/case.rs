@@ -1,5 +1,8 @@
 //! A write in the version that a webhook or a policy asks for.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use cel::program::Input;
 use kinds::Subresource;
 use kinds::definition::Version;
@@ -35,6 +38,34 @@ impl Case {
             ("namespaceObject", namespace),
         ];
         Input::new(variables).authorizer(attributes)
+    }
+}
+
+/// One write in the versions in which policies have asked for it, each of which is converted once.
+#[derive(Default)]
+pub(crate) struct Cases(BTreeMap<String, Case>);
+
+impl Cases {
+    /// Returns the write in `version`.
+    ///
+    /// # Errors
+    /// If the conversion webhook fails.
+    pub(crate) async fn of(
+        &mut self,
+        versions: &Versions,
+        attributes: &Attributes<'_>,
+        object: &Value,
+        version: &Version,
+    ) -> Result<&mut Case, Status> {
+        match self.0.entry(version.name.clone()) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => Ok(place.insert(attributes.case(versions, object, version).await?)),
+        }
+    }
+
+    /// Forgets all, because the object has changed.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 }
 

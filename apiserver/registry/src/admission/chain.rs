@@ -193,7 +193,9 @@ impl AdmissionChain {
         target: &Target<'_>,
         object: &Value,
     ) -> Result<(), Status> {
-        if self.mutating(&target.served.definition).is_none() {
+        // Mutating policies are not asked about deletions.
+        let configured = self.configured(&target.served.definition);
+        if configured.is_none_or(|configured| configured.mutating.is_empty()) {
             return Ok(());
         }
         self.call_mutating(context, target, Operation::Delete, Some(object), &mut object.clone()).await

@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::basis::Binding;
+use super::case::Cases;
 use super::mutation::{self, Failure};
 use super::mutator::Mutator;
-use super::params;
+use super::params::{self, Allowance};
 use super::review::Operation;
 use crate::versions::current::Versions;
 
@@ -78,7 +79,9 @@ impl Errors {
     fn add(&mut self, policy: &Mutator, binding: Option<&Binding>, reason: &'static str, why: &str) {
         let name = &policy.basis.name;
         if policy.basis.ignore {
-            tracing::warn!(policy = name, why, "a policy failed and is ignored");
+            // What has failed can contain values of the object, which can be a Secret.
+            let binding = binding.map(|binding| binding.name.as_str());
+            tracing::debug!(policy = name, binding, reason, "a policy failed and is ignored");
             return;
         }
         self.reason.get_or_insert(reason);
@@ -109,16 +112,16 @@ pub(crate) async fn mutate(
     if policies.is_empty() || attributes.operation == Operation::Delete {
         return Ok(());
     }
-    let mut errors = Errors::default();
-    let invocations = invocations(versions, policies, attributes, object, &mut errors).await;
+    let (mut errors, mut cases) = (Errors::default(), Cases::default());
+    let invocations = invocations(versions, policies, attributes, object, &mut cases, &mut errors).await;
     if !invocations.is_empty() {
         let resource = machinery::status::GroupResource { group: "", resource: "namespaces" };
         let missing = || Status::not_found(resource, attributes.target.namespace);
         let namespace = attributes.namespace_object(versions).ok_or_else(missing)?;
         let mut patched = false;
         for invocation in &invocations {
-            patched |=
-                invoke(versions, invocation, attributes, &namespace, object, rounds, &mut errors).await?;
+            let mut state = State { object, cases: &mut cases, rounds, errors: &mut errors };
+            patched |= invoke(versions, invocation, attributes, &namespace, &mut state).await?;
         }
         // As in kube-apiserver, a patch counts as a change here, even if it changes nothing.
         if patched {
@@ -140,9 +143,11 @@ async fn invocations<'p>(
     policies: &'p [Mutator],
     attributes: &Attributes<'_>,
     object: &Value,
+    cases: &mut Cases,
     errors: &mut Errors,
 ) -> Vec<Invocation<'p>> {
-    let mut found = Vec::new();
+    let (mut found, mut allowance) = (Vec::new(), Allowance::default());
+    let namespace = attributes.namespace_of(object);
     for policy in policies {
         let mut failed = |binding, why: &str| errors.add(policy, binding, MISCONFIGURED, why);
         let (version, kind) = match params::matched(versions, &policy.basis, attributes, object) {
@@ -154,9 +159,21 @@ async fn invocations<'p>(
             }
         };
         for binding in &policy.basis.bindings {
-            let bound = params::bound(versions, &policy.basis, kind.as_deref(), binding, attributes, object);
-            match bound.await {
-                Ok(all) => found.extend(all.into_iter().flatten().map(|params| Invocation {
+            match params::binds(versions, binding, attributes, object) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(why) => {
+                    failed(Some(binding), &why);
+                    continue;
+                }
+            }
+            if let Err(status) = cases.of(versions, attributes, object, &version).await {
+                failed(None, &params::unusable(&status.message));
+                continue;
+            }
+            let (basis, kind) = (&policy.basis, kind.as_deref());
+            match params::bound(versions, basis, kind, binding, namespace, &mut allowance).await {
+                Ok(all) => found.extend(all.into_iter().map(|params| Invocation {
                     policy,
                     binding,
                     version: version.clone(),
@@ -169,18 +186,25 @@ async fn invocations<'p>(
     found
 }
 
+/// What policies change while they are evaluated.
+struct State<'m> {
+    object: &'m mut Value,
+    cases: &'m mut Cases,
+    rounds: &'m mut Rounds,
+    errors: &'m mut Errors,
+}
+
 /// Evaluates a policy and changes the object. Returns whether it has patched the object.
 async fn invoke(
     versions: &Versions,
     invocation: &Invocation<'_>,
     attributes: &Attributes<'_>,
     namespace: &Value,
-    object: &mut Value,
-    rounds: &mut Rounds,
-    errors: &mut Errors,
+    state: &mut State<'_>,
 ) -> Result<bool, Status> {
     let Invocation { policy, binding, version, params } = invocation;
-    let mut case = attributes.case(versions, object, version).await?;
+    let State { object, cases, rounds, errors } = state;
+    let case = cases.of(versions, attributes, object, version).await.map_err(mutation::unconverted)?;
     // As in kube-apiserver, conditions do not know the namespace.
     match policy.basis.conditions.hold(&case.input(attributes, params, &Value::Null)) {
         Ok(true) => {}
@@ -218,7 +242,9 @@ async fn invoke(
         }
     }
     if case.object != before {
-        *object = mutation::requested(versions, attributes, object, case.object).await?;
+        let mutated = case.object.take();
+        cases.clear();
+        **object = mutation::requested(versions, attributes, object, mutated).await?;
         rounds.repeat();
         rounds.changed = true;
     }

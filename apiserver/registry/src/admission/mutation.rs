@@ -124,13 +124,14 @@ pub(super) async fn requested(
     if meta::api_version(&mutated) == served.api_version() {
         return Ok(mutated);
     }
-    let mut object = versions.in_version(&served.definition, &served.version, mutated).await?;
+    let converted = versions.in_version(&served.definition, &served.version, mutated).await;
+    let mut object = converted.map_err(unconverted)?;
     decode::shape(served, &mut object).map_err(Status::internal)?;
     Ok(object)
 }
 
 /// Returns the refusal of an object that cannot be converted to that of the request.
-fn unconverted(status: Status) -> Status {
+pub(super) fn unconverted(status: Status) -> Status {
     match status.message.strip_prefix("Internal error occurred: ") {
         Some(_) => status,
         None => Status::internal(format!("failed to convert object: {}", status.message)),

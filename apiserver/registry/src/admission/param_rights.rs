@@ -8,6 +8,7 @@ use machinery::meta;
 use machinery::status::Status;
 use serde_json::{Value, json};
 
+use super::params;
 use crate::context::Context;
 use crate::permissions::{Resource, Subject};
 use crate::storage::keys::ADMISSION_GROUP;
@@ -130,9 +131,9 @@ fn permits(context: &Context, verb: &str, resource: Resource) -> bool {
 fn resource(versions: &Versions, kind: &Value) -> (String, String) {
     let any = || "*".to_owned();
     let Some(api_version) = kind["apiVersion"].as_str() else { return (any(), any()) };
-    let (group, _) = meta::group_version(api_version);
+    let (group, version) = meta::group_version(api_version);
     let definitions = versions.definitions();
-    let found = definitions.by_kind(group, kind["kind"].as_str().unwrap_or_default());
+    let found = params::served(&definitions, group, version, kind["kind"].as_str().unwrap_or_default());
     (group.to_owned(), found.map_or_else(any, |definition| definition.plural.clone()))
 }
 

@@ -3,16 +3,39 @@
 use std::sync::Arc;
 
 use kinds::definition::{Definition, Version};
-use machinery::meta;
 use machinery::selector::LabelSelector;
 use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::basis::{Basis, Binding};
+use crate::storage::{keys, outline};
 use crate::versions::current::Versions;
+use crate::versions::definitions::Definitions;
 
 /// The version in which a request matches a policy, and the kind of the policy's parameters.
 pub(crate) type Matched = (Arc<Version>, Option<Arc<Definition>>);
+
+/// Maximum size of the parameters that are read for one request, in bytes of JSON.
+const MAX_PARAMETERS: usize = 64 * 1024 * 1024;
+
+/// How many bytes of parameters may still be read for one request.
+pub(crate) struct Allowance(usize);
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self(MAX_PARAMETERS)
+    }
+}
+
+impl Allowance {
+    fn take(&mut self, bytes: usize) -> Result<(), String> {
+        let left = self.0.checked_sub(bytes);
+        self.0 = left.ok_or_else(|| {
+            format!("the parameters for one request are larger than {MAX_PARAMETERS} bytes together")
+        })?;
+        Ok(())
+    }
+}
 
 /// Returns how a request matches a policy; `None` if it does not match.
 ///
@@ -24,43 +47,52 @@ pub(crate) fn matched(
     attributes: &Attributes<'_>,
     object: &Value,
 ) -> Result<Option<Matched>, String> {
-    let failed = |why: String| format!("failed to configure policy: {why}");
     let version = basis.matcher.matches(versions, attributes, object);
-    let Some(version) = version.map_err(|status| failed(status.message))? else { return Ok(None) };
-    Ok(Some((version, kind(versions, basis).map_err(failed)?)))
+    let Some(version) = version.map_err(|status| unusable(&status.message))? else { return Ok(None) };
+    Ok(Some((version, kind(versions, basis).map_err(|why| unusable(&why))?)))
 }
 
-/// Returns the parameters of a policy, which are of this kind, for a binding; `None` if the request does not match the binding.
+/// Returns the message for a policy that cannot be used.
+pub(crate) fn unusable(why: &str) -> String {
+    format!("failed to configure policy: {why}")
+}
+
+/// Returns whether the request matches a binding.
 ///
 /// # Errors
 /// What is wrong with the binding.
-pub(crate) async fn bound(
+pub(crate) fn binds(
     versions: &Versions,
-    basis: &Basis,
-    kind: Option<&Definition>,
     binding: &Binding,
     attributes: &Attributes<'_>,
     object: &Value,
-) -> Result<Option<Vec<Value>>, String> {
-    let failed = |why: String| format!("failed to configure binding: {why}");
-    let matched = binding.matcher.as_ref().map(|matcher| matcher.matches(versions, attributes, object));
-    match matched {
-        Some(Err(status)) => Err(failed(status.message)),
-        Some(Ok(None)) => Ok(None),
-        Some(Ok(Some(_))) | None => {
-            find(versions, basis, kind, binding, attributes).await.map(Some).map_err(failed)
-        }
-    }
+) -> Result<bool, String> {
+    let Some(matcher) = &binding.matcher else { return Ok(true) };
+    let matched = matcher.matches(versions, attributes, object);
+    matched.map(|version| version.is_some()).map_err(|status| unbound(&status.message))
+}
+
+/// Returns the message for a binding that cannot be used.
+pub(crate) fn unbound(why: &str) -> String {
+    format!("failed to configure binding: {why}")
+}
+
+/// Returns the resource of a kind, if the version is served.
+pub(super) fn served<'d>(
+    definitions: &'d Definitions,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Option<&'d Arc<Definition>> {
+    definitions
+        .by_kind(group, kind)
+        .filter(|definition| definition.version(version).is_some_and(|version| version.served))
 }
 
 /// Returns the kind of the parameters, or `None` for a policy without.
 fn kind(versions: &Versions, basis: &Basis) -> Result<Option<Arc<Definition>>, String> {
     let Some((group, version, kind)) = &basis.param_kind else { return Ok(None) };
-    let definitions = versions.definitions();
-    let served = definitions
-        .by_kind(group, kind)
-        .filter(|definition| definition.version(version).is_some_and(|version| version.served));
-    match served {
+    match served(&versions.definitions(), group, version, kind) {
         Some(definition) => Ok(Some(definition.clone())),
         None => {
             Err(format!("failed to find resource referenced by paramKind: '{group}/{version}, Kind={kind}'"))
@@ -68,23 +100,38 @@ fn kind(versions: &Versions, basis: &Basis) -> Result<Option<Arc<Definition>>, S
     }
 }
 
-/// Returns the parameter objects of a kind with which a policy is evaluated for a binding. If one of both has no parameters, this is a
-/// single null.
+/// Returns the parameters of a policy, which are of the kind `definition`, for a binding. If one of both has no parameters, this is a single
+/// null.
+///
+/// # Errors
+/// What is wrong with the binding.
+pub(crate) async fn bound(
+    versions: &Versions,
+    basis: &Basis,
+    definition: Option<&Definition>,
+    binding: &Binding,
+    namespace: &str,
+    allowance: &mut Allowance,
+) -> Result<Vec<Value>, String> {
+    find(versions, basis, definition, binding, namespace, allowance).await.map_err(|why| unbound(&why))
+}
+
 async fn find(
     versions: &Versions,
     basis: &Basis,
     definition: Option<&Definition>,
     binding: &Binding,
-    attributes: &Attributes<'_>,
+    own: &str,
+    allowance: &mut Allowance,
 ) -> Result<Vec<Value>, String> {
-    let (Some(definition), Some((group, version, _)), true) =
+    let (Some(definition), Some((_, version, _)), true) =
         (definition, &basis.param_kind, binding.params.is_object())
     else {
         return Ok(vec![Value::Null]);
     };
     let reference = &binding.params;
     let given = reference["namespace"].as_str().unwrap_or_default();
-    let namespace = match (definition.namespaced, given, attributes.target.namespace) {
+    let namespace = match (definition.namespaced, given, own) {
         (false, "", _) => "",
         (false, ..) => {
             return Err("paramRef.namespace must not be provided for a cluster-scoped `paramKind`".to_owned());
@@ -98,17 +145,7 @@ async fn find(
         (true, "", own) => own,
         (true, given, _) => given,
     };
-    let found: Vec<Value> = match reference["name"].as_str().filter(|name| !name.is_empty()) {
-        Some(name) => {
-            versions.reader().stored_object(group, &definition.plural, namespace, name).into_iter().collect()
-        }
-        None => {
-            let selector = LabelSelector::from_object(&reference["selector"])?;
-            let mut all = versions.reader().stored_objects(group, &definition.plural, namespace);
-            all.retain(|object| selector.matches(meta::labels(object)));
-            all
-        }
-    };
+    let found = stored(versions, definition, namespace, reference, allowance)?;
     match (found.is_empty(), reference["parameterNotFoundAction"].as_str()) {
         (true, Some("Allow")) => Ok(Vec::new()),
         (true, _) => Err("no params found for policy binding with `Deny` parameterNotFoundAction".to_owned()),
@@ -122,4 +159,35 @@ async fn find(
             Ok(shown)
         }
     }
+}
+
+/// Returns what a reference selects, as it is stored.
+fn stored(
+    versions: &Versions,
+    definition: &Definition,
+    namespace: &str,
+    reference: &Value,
+    allowance: &mut Allowance,
+) -> Result<Vec<Value>, String> {
+    let reader = versions.reader();
+    let mut found = Vec::new();
+    if let Some(name) = reference["name"].as_str().filter(|name| !name.is_empty()) {
+        // With a slash, it would be another key.
+        let key = (!name.contains('/')).then(|| keys::object(definition, namespace, name));
+        if let Some(entry) = key.and_then(|key| reader.storage().get(&key)) {
+            allowance.take(entry.value.len())?;
+            found.extend(machinery::decode::own::<Value>(&entry.value).ok());
+        }
+        return Ok(found);
+    }
+    let selector = LabelSelector::from_object(&reference["selector"])?;
+    let (entries, _) = reader.storage().range(&keys::namespace(definition, namespace));
+    // What is not selected is not parsed.
+    for entry in &entries {
+        if outline::of(entry).is_some_and(|outline| selector.selects(|key| outline.label(key))) {
+            allowance.take(entry.value.len())?;
+            found.extend(machinery::decode::own::<Value>(&entry.value).ok());
+        }
+    }
+    Ok(found)
 }

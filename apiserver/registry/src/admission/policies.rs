@@ -1,13 +1,13 @@
 //! Evaluation of ValidatingAdmissionPolicies.
 
 use cel::program::{Answer, Input};
-use kinds::definition::Version;
 use machinery::status::Status;
 use serde_json::Value;
 
 use super::attributes::Attributes;
 use super::basis::Binding;
-use super::params;
+use super::case::{Case, Cases};
+use super::params::{self, Allowance};
 use super::policy::{Policy, Validation};
 use crate::versions::current::Versions;
 
@@ -25,7 +25,8 @@ pub(crate) async fn validate(
     object: &Value,
     warnings: &mut Vec<String>,
 ) -> Result<(), Status> {
-    let mut refusal = None;
+    let (mut refusal, mut cases) = (None, Cases::default());
+    let namespace = attributes.namespace_of(object);
     for policy in policies {
         // An error of the configuration is refused whatever the actions of the binding are.
         let misconfigured = |refusal: &mut Option<Status>, binding, message| {
@@ -43,16 +44,33 @@ pub(crate) async fn validate(
             }
         };
         for binding in &policy.basis.bindings {
-            let bound = params::bound(versions, &policy.basis, kind.as_deref(), binding, attributes, object);
-            let params = match bound.await {
-                Ok(Some(params)) => params,
-                Ok(None) => continue,
+            match params::binds(versions, binding, attributes, object) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(why) => {
+                    misconfigured(&mut refusal, Some(binding), why);
+                    continue;
+                }
+            }
+            let (basis, kind, mut allowance) = (&policy.basis, kind.as_deref(), Allowance::default());
+            let bound = params::bound(versions, basis, kind, binding, namespace, &mut allowance).await;
+            let params = match bound {
+                Ok(params) if params.is_empty() => continue,
+                Ok(params) => params,
                 Err(why) => {
                     misconfigured(&mut refusal, Some(binding), why);
                     continue;
                 }
             };
-            for violation in violations(versions, policy, &params, attributes, object, &version).await? {
+            let case = match cases.of(versions, attributes, object, &version).await {
+                Ok(case) => case,
+                Err(status) => {
+                    let why = format!("failed to convert object version: {}", status.message);
+                    misconfigured(&mut refusal, Some(binding), params::unbound(&why));
+                    continue;
+                }
+            };
+            for violation in violations(versions, policy, &params, attributes, case) {
                 if binding.warn {
                     warnings.push(format!(
                         "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
@@ -90,15 +108,13 @@ fn refuse(
     status
 }
 
-async fn violations(
+fn violations(
     versions: &Versions,
     policy: &Policy,
     params: &[Value],
     attributes: &Attributes<'_>,
-    object: &Value,
-    version: &Version,
-) -> Result<Vec<Violation>, Status> {
-    let case = attributes.case(versions, object, version).await?;
+    case: &Case,
+) -> Vec<Violation> {
     let namespace = attributes.namespace_object(versions).unwrap_or_default();
     let judge = |params: &Value| {
         // As in kube-apiserver, conditions do not know the namespace.
@@ -109,7 +125,7 @@ async fn violations(
             Err(message) => vec![Violation { message, reason: String::new() }],
         }
     };
-    Ok(params.iter().flat_map(judge).collect())
+    params.iter().flat_map(judge).collect()
 }
 
 fn broken(policy: &Policy, input: &Input<'_>) -> Vec<Violation> {
