@@ -23,6 +23,8 @@ use crate::{Context, Error, Result, version};
 pub const NAMESPACE: &str = "kube-system";
 /// The name of the ConfigMap.
 pub const NAME: &str = "firstlight-providers";
+/// The entry of infrastructure that each firstlight has from the start.
+const ALWAYS_LISTED: &str = "infrastructure-docker";
 
 /// A provider whose controllers run in the process of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,20 +111,32 @@ pub fn named(data: &BTreeMap<String, String>) -> Vec<BuiltIn> {
     data.values().filter_map(read).collect()
 }
 
-/// Returns the entries of an inventory without those that are there from the start, so that nobody has chosen their providers.
+/// Returns the entries of an inventory without those that are there from the start, so that nobody has chosen their providers. Whoever may
+/// read no more than the inventory gets it without the entry that each firstlight has, chosen or not.
 ///
 /// # Errors
 /// The cluster does not answer.
-pub async fn without_listed(known: Vec<Installed>, client: &Client) -> Result<Vec<Installed>> {
+pub async fn without_listed(mut known: Vec<Installed>, client: &Client) -> Result<Vec<Installed>> {
+    let unchosen = unchosen(&known, client).await;
+    match unchosen {
+        Err(error) if error.is_forbidden() => known.retain(|one| one.label() != ALWAYS_LISTED),
+        Err(error) => return Err(error),
+        Ok(unchosen) => known.retain(|one| !unchosen.contains(one)),
+    }
+    Ok(known)
+}
+
+/// Returns the entries that are there from the start and whose providers are not installed.
+async fn unchosen(known: &[Installed], client: &Client) -> Result<Vec<Installed>> {
     let listed: Vec<BuiltIn> = providers(client).await?.into_iter().filter(|one| one.is_listed).collect();
-    let mut chosen = Vec::new();
+    let mut unchosen = Vec::new();
     for one in known {
         let is_listed = listed.iter().any(|built_in| built_in.provider.label() == one.label());
-        if !is_listed || !deployments::of(client, &one).await?.is_empty() {
-            chosen.push(one);
+        if is_listed && deployments::of(client, one).await?.is_empty() {
+            unchosen.push(one.clone());
         }
     }
-    Ok(chosen)
+    Ok(unchosen)
 }
 
 /// A chosen provider that is built in.

@@ -65,7 +65,12 @@ pub async fn delete(chosen: Chosen, options: Options, tools: &Tools<'_>) -> Resu
             inventory: true,
         };
         removal::delete(tools.client, provider, what).await?;
-        built_in::list_again(provider, what, tools.client).await?;
+        if let Err(error) = built_in::list_again(provider, what, tools.client).await {
+            (tools.say)(&format!(
+                "{} also runs in the server, whose next start lists it again: {error}",
+                provider.label()
+            ));
+        }
     }
     Ok(())
 }

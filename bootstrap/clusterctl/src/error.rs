@@ -48,6 +48,15 @@ impl Error {
         }
     }
 
+    /// Whether the user has no right to do it.
+    pub(crate) fn is_forbidden(&self) -> bool {
+        match self {
+            Self::Cluster(kube::Error::Api(status)) => status.code == 403,
+            Self::Context(_, source) => source.is_forbidden(),
+            _ => false,
+        }
+    }
+
     /// Whether the same request may succeed a little later.
     pub(crate) fn may_pass(&self) -> bool {
         match self {

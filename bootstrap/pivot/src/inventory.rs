@@ -135,28 +135,6 @@ impl Discovery {
         Ok(Self { kinds: kinds::kinds(&definitions), definitions, providers })
     }
 
-    /// Returns the providers that the target needs: all, but for one that is listed whether it is used or not and of whose kinds no object
-    /// moves.
-    pub fn needed(&self, inventory: &Inventory) -> Vec<Provider> {
-        let moves = |provider: &Provider| {
-            let kinds = inventory.items.values().map(|item| self.kinds[item.kind].resource());
-            let resources: BTreeSet<String> = kinds.collect();
-            let is_of = |definition: &&Definition| definition.provider() == provider.name;
-            self.definitions.iter().filter(is_of).any(|definition| resources.contains(definition.name()))
-        };
-        let is_needed = |provider: &&Provider| provider.name != names::ALWAYS_LISTED || moves(provider);
-        self.providers.iter().filter(is_needed).cloned().collect()
-    }
-
-    /// Returns the scope for a pivot of `namespace`.
-    pub fn scope(&self, namespace: &str) -> Scope {
-        let infrastructure = self.providers.iter().filter(|provider| {
-            provider.kind == "InfrastructureProvider" && provider.name != names::ALWAYS_LISTED
-        });
-        let provider_namespaces = infrastructure.map(|provider| provider.namespace.clone()).collect();
-        Scope { namespace: namespace.into(), provider_namespaces }
-    }
-
     /// Reads all objects of the scope.
     ///
     /// # Errors

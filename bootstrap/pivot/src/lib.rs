@@ -23,6 +23,7 @@ pub mod progress;
 pub mod report;
 pub mod server;
 pub mod steady;
+mod used_providers;
 
 pub use error::{Error, Result};
 pub use executor::{Options, Pivot};

@@ -25,7 +25,8 @@ const DEPLOYMENTS: Resource = ("apps", "v1", "deployments");
 pub const PROVIDERS: Resource = ("clusterctl.cluster.x-k8s.io", "v1alpha3", "providers");
 
 /// Creates the entries of the selected providers, and names all that are built in, so that `init` fetches none of them. Existing entries
-/// are not changed, because they contain the version of a provider that somebody installed, in whichever namespace.
+/// are not changed, because they contain the version of a provider that somebody installed, in whichever namespace; except for the entry
+/// of one that could have been installed and was not, which another release of this program may have made.
 ///
 /// # Errors
 /// The API refuses a write.
@@ -36,6 +37,7 @@ pub async fn record(plane: &Plane, selection: &Selection) -> Result<()> {
     new.retain(|provider| !is_known(provider));
     try_join_all(new.iter().map(|one| create(plane, NAMESPACES, one.namespace_object()))).await?;
     try_join_all(new.iter().map(|one| create(plane, PROVIDERS, one.entry()))).await?;
+    correct_versions(plane, selection, &known).await?;
     forget_unselected(plane, selection, &known).await?;
     name_built_in(plane, selection).await
 }
@@ -53,6 +55,22 @@ pub fn entries(selection: &Selection) -> impl Iterator<Item = Value> {
 fn listed(selection: &Selection) -> Vec<Installed> {
     let listed = selection.providers().into_iter().filter(|one| one.is_listed);
     listed.map(|one| one.provider).collect()
+}
+
+/// Gives the entries of selected providers which stand aside for others, and for which nothing stands in their place, the version that is
+/// built in. With another one, a pivot would ask for a version at the target that nobody can install there.
+async fn correct_versions(plane: &Plane, selection: &Selection, known: &[(String, String)]) -> Result<()> {
+    let mut selected = selection.providers();
+    selected.retain(|one| one.is_listed && one.stands_aside);
+    for BuiltIn { provider, .. } in selected {
+        let entry = (provider.namespace.clone(), provider.label());
+        if known.contains(&entry) && !is_installed(plane, &provider).await? {
+            let version = PatchBody::Merge(json!({"version": provider.version}).to_string().into());
+            let place = (entry.0.as_str(), entry.1.as_str());
+            patch(plane, PROVIDERS, place, version).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Deletes the entries of providers whose controllers were selected at the last start and are not now, and which stand aside for others:
@@ -122,16 +140,23 @@ fn served(plane: &Plane, (group, version, plural): Resource) -> Result<Served> {
 
 /// Writes the names of the providers that are built in, unless they are there: other controllers may be selected than before.
 async fn name_built_in(plane: &Plane, selection: &Selection) -> Result<()> {
-    let served = served(plane, CONFIG_MAPS)?;
     let wanted = built_in::config_map(&selection.providers());
     create(plane, CONFIG_MAPS, wanted.clone()).await?;
-    let mut context = Context::start(FIELD_MANAGER);
-    let (namespace, name) = (built_in::NAMESPACE, built_in::NAME);
     let operations = json!([{"op": "add", "path": "/data", "value": wanted["data"]}]);
-    let patch = PatchBody::Json(operations.to_string().into());
-    let patched =
-        plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, patch).await;
-    patched.map(drop).map_err(|status| anyhow!("the providers that are built in cannot be named: {status}"))
+    let operations = PatchBody::Json(operations.to_string().into());
+    patch(plane, CONFIG_MAPS, (built_in::NAMESPACE, built_in::NAME), operations).await
+}
+
+async fn patch(
+    plane: &Plane,
+    resource: Resource,
+    (namespace, name): (&str, &str),
+    body: PatchBody,
+) -> Result<()> {
+    let served = served(plane, resource)?;
+    let mut context = Context::start(FIELD_MANAGER);
+    let patched = plane.registry.patch(&mut context, &served, namespace, name, Subresource::None, body).await;
+    patched.map(drop).map_err(|status| anyhow!("{} {name} cannot be written: {status}", resource.2))
 }
 
 async fn create(plane: &Plane, resource: Resource, object: Value) -> Result<()> {

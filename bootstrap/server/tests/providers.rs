@@ -41,6 +41,28 @@ async fn create(plane: &Plane, (group, version, plural): (&str, &str, &str), obj
     plane.registry.create(&mut context, &served, &namespace, Input::new(object)).await.unwrap();
 }
 
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+/// Returns an entry of the provider in another version than the one that is built in.
+fn entry_in(namespace: &str) -> Value {
+    json!({"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
+        "metadata": {"name": DOCKER, "namespace": namespace},
+        "providerName": "docker", "type": "InfrastructureProvider", "version": "v1.14.2"})
+}
+
+/// Makes the provider one that somebody has installed: it has a Deployment.
+async fn install(plane: &Plane) {
+    let metadata =
+        json!({"name": "capd", "namespace": "capd-system", "labels": {"cluster.x-k8s.io/provider": DOCKER}});
+    let template =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}});
+    create(plane, ("apps", "v1", "deployments"), deployment).await;
+}
+
 #[tokio::test]
 async fn entries_are_made_once_and_then_left_alone() {
     let plane = plane().await;
@@ -75,25 +97,30 @@ async fn a_provider_of_several_families_is_listed_while_one_of_them_is_selected(
     ] {
         assert_eq!(recorded(&plane, selected).await, expected, "{selected}");
     }
-    // Somebody has installed it: it has a Deployment.
-    let metadata =
-        json!({"name": "capd", "namespace": "capd-system", "labels": {"cluster.x-k8s.io/provider": DOCKER}});
-    let template =
-        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata,
-        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}});
-    create(&plane, ("apps", "v1", "deployments"), deployment).await;
+    install(&plane).await;
     assert_eq!(recorded(&plane, "none").await, [entry.as_str()]);
+}
+
+#[tokio::test]
+async fn an_entry_of_another_release_gets_the_version_that_is_built_in() {
+    for is_installed in [false, true] {
+        let plane = plane().await;
+        create(&plane, ("", "v1", "namespaces"), namespace("capd-system")).await;
+        create(&plane, PROVIDERS, entry_in("capd-system")).await;
+        if is_installed {
+            install(&plane).await;
+        }
+        let version = if is_installed { "v1.14.2" } else { VERSION };
+        let expected = format!("capd-system/{DOCKER} {version}");
+        assert_eq!(recorded(&plane, "simulated").await, [expected.as_str()]);
+        assert_eq!(recorded(&plane, "containers").await, [expected]);
+    }
 }
 
 #[tokio::test]
 async fn a_provider_that_is_installed_in_another_namespace_is_not_listed_twice() {
     let plane = plane().await;
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}});
-    create(&plane, ("", "v1", "namespaces"), namespace).await;
-    let entry = json!({"apiVersion": "clusterctl.cluster.x-k8s.io/v1alpha3", "kind": "Provider",
-        "metadata": {"name": DOCKER, "namespace": "elsewhere"},
-        "providerName": "docker", "type": "InfrastructureProvider", "version": "v1.14.2"});
-    create(&plane, PROVIDERS, entry).await;
+    create(&plane, ("", "v1", "namespaces"), namespace("elsewhere")).await;
+    create(&plane, PROVIDERS, entry_in("elsewhere")).await;
     assert_eq!(recorded(&plane, "simulated").await, ["elsewhere/infrastructure-docker v1.14.2"]);
 }

@@ -1,5 +1,8 @@
 //! `init`: from a folder and from a bundle, and what it refuses.
 
+use std::path::PathBuf;
+
+use pki::kubeconfig::{Credentials, Kubeconfig};
 use serde_json::{Value, json};
 
 use super::site::{NAMESPACE, RUNS, Site};
@@ -62,11 +65,43 @@ async fn a_provider_is_installed_and_runs() {
         "cluster-template-wild.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: wild}\n",
     );
+    let reader = reader_of_providers(&site).await;
     for (options, name) in [(&[][..], "name: bed"), (&["--flavor", "wild"], "name: wild")] {
         let generate = ["generate", "cluster", "bed", "--kubernetes-version", "v1.35.0"];
-        let (template, _) = site.succeed(&[&generate[..], options].concat());
+        let generate = [&generate[..], options].concat();
+        let (template, _) = site.succeed(&generate);
         assert!(template.contains(name), "{template}");
+        // Whoever may not ask which providers are built in gets the same.
+        let output = site.run_with(&reader, &generate);
+        assert_eq!(String::from_utf8_lossy(&output.stdout), template, "{output:?}");
     }
+}
+
+/// Returns the kubeconfig of a user who may read the inventory of providers and nothing else.
+async fn reader_of_providers(site: &Site) -> PathBuf {
+    const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+    let metadata = json!({"name": "reader"});
+    site.post("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": metadata})).await;
+    let rules = json!([{"apiGroups": ["clusterctl.cluster.x-k8s.io"], "resources": ["providers"],
+        "verbs": ["get", "list"]}]);
+    site.post(&format!("{RBAC}/clusterroles"), json!({"metadata": metadata, "rules": rules})).await;
+    let binding = json!({
+        "metadata": metadata,
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reader"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": "default", "name": "reader"}],
+    });
+    site.post(&format!("{RBAC}/clusterrolebindings"), binding).await;
+    let path = "/api/v1/namespaces/default/serviceaccounts/reader/token";
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+        "spec": {"audiences": []}});
+    let issued = site.post(path, request).await;
+    let token = issued["status"]["token"].as_str().map(str::to_owned);
+    let text = std::fs::read_to_string(site.server.kubeconfig()).unwrap();
+    let admin = Kubeconfig::parse(&text).unwrap();
+    let reader = Kubeconfig { credentials: Credentials { identity: None, token }, ..admin };
+    let file = site.folder.path().join("reader");
+    std::fs::write(&file, reader.to_yaml().unwrap()).unwrap();
+    file
 }
 
 #[tokio::test]

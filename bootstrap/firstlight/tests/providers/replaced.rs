@@ -1,5 +1,8 @@
 //! A provider that is built in is replaced by one from a folder, and comes back when that is deleted.
 
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use super::site::Site;
@@ -20,23 +23,17 @@ fn publish(site: &Site) {
     site.configure_providers(json!([{"name": "docker", "type": "InfrastructureProvider", "url": file}]));
 }
 
-async fn post(site: &Site, path: &str, object: Value) {
-    let request = http::Request::post(path).header("content-type", "application/json");
-    let request = request.body(object.to_string().into_bytes()).unwrap();
-    drop(site.client.request::<Value>(request).await.unwrap());
-}
-
 /// Creates a simulated Cluster without machines.
 async fn cluster(site: &Site) {
     let metadata = json!({"name": "first"});
     let dev = json!({"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "DevCluster", "metadata": metadata,
         "spec": {"backend": {"inMemory": {}}}});
-    post(site, CLUSTERS, dev).await;
+    site.post(CLUSTERS, dev).await;
     let reference =
         json!({"apiGroup": "infrastructure.cluster.x-k8s.io", "kind": "DevCluster", "name": "first"});
     let cluster = json!({"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": "Cluster", "metadata": metadata,
         "spec": {"infrastructureRef": reference}});
-    post(site, "/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters", cluster).await;
+    site.post("/apis/cluster.x-k8s.io/v1beta2/namespaces/default/clusters", cluster).await;
 }
 
 /// Returns the condition `Ready` of the DevCluster.
@@ -98,4 +95,24 @@ async fn the_entry_of_a_built_in_provider_goes_with_it() {
         site.inventory().await["infrastructure-docker"] == json!(["v1.14.0", "capd-system"])
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_built_in_provider_that_cannot_be_listed_again_keeps_no_other_from_its_deletion() {
+    let site = Site::start().await;
+    site.succeed(&["init", "--infrastructure", "garden:v0.3.0"]);
+    publish(&site);
+    site.succeed(&[&INIT[..], &["--target-namespace", "elsewhere"]].concat());
+    // The namespace of the built-in one is being deleted, which something in it delays.
+    let metadata = json!({"name": "stays", "finalizers": ["example.com/stays"]});
+    let stays = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    site.post("/api/v1/namespaces/capd-system/configmaps", stays).await;
+    let namespaces: Api<Namespace> = Api::all(site.client.clone());
+    namespaces.delete("capd-system", &DeleteParams::default()).await.unwrap();
+
+    let (_, err) = site.succeed(&["delete", "--infrastructure", "docker", "--infrastructure", "garden"]);
+    let expected = "infrastructure-docker also runs in the server, whose next start lists it again: ";
+    assert!(err.contains(expected) && err.contains("being terminated"), "{err}");
+    let inventory = site.inventory().await;
+    assert!(inventory["infrastructure-docker"].is_null() && inventory["infrastructure-garden"].is_null());
 }

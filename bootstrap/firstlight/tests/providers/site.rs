@@ -93,9 +93,14 @@ impl Site {
 
     /// Runs a command of the program against the server.
     pub fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with(&self.server.kubeconfig(), arguments)
+    }
+
+    /// The same with another kubeconfig.
+    pub fn run_with(&self, kubeconfig: &Path, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
         command.args(["--config", self.folder.path().join("clusterctl.yaml").to_str().unwrap()]);
-        command.args(arguments).arg("--kubeconfig").arg(self.server.kubeconfig());
+        command.args(arguments).arg("--kubeconfig").arg(kubeconfig);
         // A provider that does not run says so in time.
         if arguments.contains(&"--wait-providers") && !arguments.contains(&"--wait-provider-timeout") {
             command.args(["--wait-provider-timeout", "60"]);
@@ -145,6 +150,13 @@ impl Site {
             Err(kube::Error::Api(status)) if status.code == 404 => None,
             Err(error) => panic!("{path}: {error}"),
         }
+    }
+
+    /// Creates an object, and returns the server's answer.
+    pub async fn post(&self, path: &str, object: Value) -> Value {
+        let request = http::Request::post(path).header("content-type", "application/json");
+        let request = request.body(object.to_string().into_bytes()).unwrap();
+        self.client.request(request).await.unwrap()
     }
 
     /// Returns the entries of the inventory: their versions and namespaces by name.

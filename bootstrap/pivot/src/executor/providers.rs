@@ -8,8 +8,8 @@ use crate::inventory::{self, Provider};
 use crate::names;
 use crate::server::Server;
 
-/// Creates the entries of `providers`, which the target needs, unless it has them; preflight has found their kinds there. Nothing is created if the
-/// target has no inventory. `there` is the inventory of the target; it is read if it is `None`.
+/// Creates the entries of `providers`, which the target needs, unless it has them; preflight has found their kinds there. Nothing is
+/// created if the target has no inventory. `there` is the inventory of the target; it is read if it is `None`.
 pub(super) async fn enter(
     source: &Server,
     target: &Server,

@@ -21,7 +21,7 @@ impl Snapshot {
     /// Reads what a pivot of `namespace` moves.
     pub(super) async fn read(source: &Server, namespace: &str) -> Result<Self> {
         let discovery = Discovery::read(source).await?;
-        let scope = discovery.scope(namespace);
+        let scope = discovery.scope(source, namespace).await?;
         let inventory = discovery.inventory(source, &scope).await?;
         Ok(Self { discovery, scope, inventory })
     }
