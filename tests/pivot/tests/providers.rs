@@ -32,6 +32,17 @@ async fn list_docker(place: &Place) {
     post(place, path, &entry).await.unwrap();
 }
 
+/// Makes the provider one that somebody has installed: it has a Deployment.
+async fn install_docker(place: &Place) {
+    let labels = json!({"cluster.x-k8s.io/provider": "infrastructure-docker"});
+    let template =
+        json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "capd-controller-manager", "namespace": "default", "labels": labels},
+        "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}});
+    post(place, "/apis/apps/v1/namespaces/default/deployments", &deployment).await.unwrap();
+}
+
 /// Removes the kinds of the provider, as in a cluster where it has never been installed.
 async fn remove_kinds(scene: &Scene) {
     for kind in KINDS {
@@ -93,6 +104,29 @@ fn where_none_moves_the_target_needs_it_as_little_as_it_gets_it() {
             let moved = "/registry/addons.cluster.x-k8s.io/clusterresourcesets/other/set";
             assert!(scene.target.object(moved).is_some() && scene.source.object(moved).is_none());
             assert!(scene.target.object(ENTRY).is_none());
+        });
+    }
+}
+
+#[test]
+fn labelled_secrets_move_from_its_namespace_where_it_is_installed() {
+    for is_installed in [true, false] {
+        simulated(async {
+            let scene = Scene::new(&FIXTURE).await.unwrap();
+            list_docker(&scene.source).await;
+            resource_set(&scene.source).await;
+            if is_installed {
+                install_docker(&scene.source).await;
+            }
+            let labels = json!({"clusterctl.cluster.x-k8s.io/move": ""});
+            let secret = json!({"apiVersion": "v1", "kind": "Secret",
+                "metadata": {"name": "identity", "namespace": "default", "labels": labels}});
+            post(&scene.source, "/api/v1/namespaces/default/secrets", &secret).await.unwrap();
+            let options = Options { namespace: "other".to_owned(), keep_source: false };
+            scene.pivot_with(options, None).unwrap().run().await.unwrap();
+            let key = "/registry/core/secrets/default/identity";
+            assert_eq!(scene.target.object(key).is_some(), is_installed);
+            assert!(scene.source.object(key).is_some(), "it stands in another namespace than what moves");
         });
     }
 }

@@ -11,8 +11,8 @@ use super::writer::Writer;
 use crate::Desired;
 use crate::desired::Contract;
 
-/// Applies the control plane. The health check of a new one follows once the Cluster refers to it. While it waits for its next version, nothing but the health check changes: otherwise its machines would be
-/// replaced twice.
+/// Applies the control plane. The health check of a new one follows once the Cluster refers to it. While it waits for its next version,
+/// nothing but the health check changes: otherwise its machines would be replaced twice.
 ///
 /// # Errors
 /// A step that failed. A template that was created for nothing is deleted.
