@@ -1,4 +1,5 @@
 //! What the schema of a custom resource does with unusual values: formats by type, numbers, defaults, and nulls.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use registry::{Input, PatchBody, Registry, Served, Subresource};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
 //! Objects that etcd would refuse are refused, and what is stored already can still be read, reduced, deleted and written again.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use machinery::clock::Clock;
 use machinery::random::Random;

@@ -1,4 +1,5 @@
 //! The objects that kube-apiserver itself creates in every cluster.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ impl Discovery {
 /// Returns whether a provider has a Deployment in its namespace. For a user who may not look there, nothing is installed.
 async fn is_installed(source: &Server, provider: &Provider) -> Result<bool> {
     let Provider { namespace, name, .. } = provider;
-    let selector = encode(&format!("{}={name}", names::PROVIDER));
+    let selector = encode(format!("{}={name}", names::PROVIDER));
     let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments?labelSelector={selector}");
     match source.list_metadata(&format!("list Deployments of {name}"), &path).await {
         Err(error) if error.is_refusal() => Ok(false),

@@ -27,7 +27,7 @@ fn a_name_depends_on_the_object_and_its_owner_and_on_nothing_beside_it() {
     assert_eq!(one.len(), "job-".len() + 10);
     assert_eq!(names(&owner, &[NAMED, JOB]), ["a".to_owned(), one.clone()]);
     for owner in [["other", "ConfigMap", "jobs"], ["uid", "Secret", "jobs"], ["uid", "ConfigMap", "job"]] {
-        assert_ne!(names(&owner, &[JOB]), [one.clone()], "{owner:?}");
+        assert_ne!(names(&owner, &[JOB]), std::slice::from_ref(&one), "{owner:?}");
     }
     assert_ne!(names(&owner, &[&JOB.replace("default", "other")]), [one]);
 }
