@@ -137,7 +137,8 @@ impl Certificates {
         let Err(error) = update_private(path, self.kubeconfig(address, name)?.as_bytes()) else {
             return Ok(());
         };
-        let found = std::fs::read_to_string(path).ok().and_then(|text| Kubeconfig::parse(&text).ok());
+        let found = files::open(path).and_then(std::io::read_to_string).ok();
+        let found = found.and_then(|text| Kubeconfig::parse(&text).ok());
         let opens = found.is_some_and(|found| {
             found.server == format!("https://{}", reachable(address))
                 && found.authority == self.authority.certificate()

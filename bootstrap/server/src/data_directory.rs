@@ -286,7 +286,9 @@ fn overwrite(path: &Path, content: &[u8]) -> std::io::Result<()> {
 pub fn update_private(path: &Path, content: &[u8]) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let private = path.metadata().is_ok_and(|found| found.permissions().mode() & 0o077 == 0);
-    if private && std::fs::read(path).is_ok_and(|found| found == content) {
+    if private
+        && files::open(path).and_then(std::io::read_to_string).is_ok_and(|found| found.as_bytes() == content)
+    {
         return Ok(());
     }
     write_private(path, content)

@@ -17,9 +17,12 @@ use crate::authorize::{Authorizer, Decision};
 use kinds::user::{GROUP_MASTERS, User};
 
 impl Admission for Rbac {
-    /// Refuses roles and bindings that grant more permissions than the writer has. It changes nothing; it is
-    /// part of `mutate` because kube-apiserver checks before validation.
-    fn mutate(&self, review: &Review<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+    fn mutate(&self, _: &Review<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// Refuses roles and bindings that grant more permissions than the writer has.
+    fn permit(&self, review: &Review<'_>, object: &Value) -> Result<(), Status> {
         let definition = &review.served.definition;
         let concerned = definition.built_in
             && definition.group == GROUP

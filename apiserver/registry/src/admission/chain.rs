@@ -43,7 +43,8 @@ impl AdmissionChain {
         Self { plugins, rules, storage, versions, configured: Mutex::default() }
     }
 
-    /// Calls the built-in plugins, the embedder's rules, the mutating policies and the mutating webhooks, which may change the object.
+    /// Calls the built-in plugins, the embedder's rules, the mutating policies and the mutating webhooks, which may change the object. Whether
+    /// the user may write it is decided of what they leave.
     pub(crate) async fn mutate(
         &self,
         context: &mut Context,
@@ -60,7 +61,9 @@ impl AdmissionChain {
             context.warnings.extend(warnings);
             answer?;
         }
-        self.call_mutating(context, target, operation, old, object).await
+        self.call_mutating(context, target, operation, old, object).await?;
+        let review = self.review(context, target, operation, old);
+        self.rules.iter().try_for_each(|admission| admission.permit(&review, object))
     }
 
     /// Calls the built-in plugins, the embedder's rules, the policies and the validating webhooks, which may refuse the write.

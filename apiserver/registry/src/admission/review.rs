@@ -57,6 +57,15 @@ pub trait Admission: Send + Sync {
         warnings: &mut Vec<String>,
     ) -> Result<(), Status>;
 
+    /// Decides whether the user may write what all mutating admission, webhooks and policies among it, has made of the object. Called before
+    /// validation, and not for a deletion.
+    ///
+    /// # Errors
+    /// The refusal that the client gets.
+    fn permit(&self, _review: &Review<'_>, _object: &Value) -> Result<(), Status> {
+        Ok(())
+    }
+
     /// Validates a write. Called after the validation of the schema. For a deletion, `object` is the old object.
     ///
     /// # Errors

@@ -248,3 +248,41 @@ async fn the_rules_of_oneself_are_listed() {
     let paths = status["nonResourceRules"].as_array().unwrap();
     assert!(paths.iter().any(|rule| rule["nonResourceURLs"][0] == "/api"), "{status}");
 }
+
+/// The check is of the object that is stored.
+#[tokio::test(start_paused = true)]
+async fn nobody_gains_what_a_policy_writes_into_a_binding() {
+    let harness = Harness::guarded().await;
+    let binds = json!({"apiGroups": ["rbac.authorization.k8s.io"], "resources": ["rolebindings"], "verbs": ["create"]});
+    let all = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    make(&harness, "clusterroles", role("ClusterRole", "all", all)).await;
+    make(&harness, "clusterroles", role("ClusterRole", "small", reads("configmaps"))).await;
+    let binder = role("ClusterRole", "binder", json!([binds, reads("configmaps")[0]]));
+    make(&harness, "clusterroles", binder).await;
+    let path = "namespaces/default/rolebindings";
+    make(&harness, path, binding("RoleBinding", "a", "ClusterRole", "binder", "alice")).await;
+    let bind = async |name| {
+        let text = binding("RoleBinding", name, "ClusterRole", "small", "alice").to_string();
+        let headers = [("impersonate-user", "alice"), ("content-type", "application/json")];
+        harness.call("POST", &format!("{RBAC}/{path}"), &headers, text.as_bytes()).await
+    };
+    assert_eq!(bind("before").await.code, 201);
+
+    let admission = "admissionregistration.k8s.io/v1";
+    let rule = json!({"apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"], "operations": ["CREATE"],
+        "resources": ["rolebindings"]});
+    let patch = "[JSONPatch{op: 'replace', path: '/roleRef/name', value: 'all'}]";
+    let policy = json!({"apiVersion": admission, "kind": "MutatingAdmissionPolicy", "metadata": {"name": "p"},
+        "spec": {"reinvocationPolicy": "Never", "matchConstraints": {"resourceRules": [rule]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}]}});
+    let bound = json!({"apiVersion": admission, "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": "p"},
+        "spec": {"policyName": "p"}});
+    for (plural, object) in
+        [("mutatingadmissionpolicies", policy), ("mutatingadmissionpolicybindings", bound)]
+    {
+        let answer = harness.post(&format!("/apis/{admission}/{plural}"), &object).await;
+        assert_eq!(answer.code, 201, "{}", answer.text());
+    }
+    let answer = bind("after").await;
+    assert!(answer.code == 403 && answer.message().contains("is attempting to grant"), "{}", answer.text());
+}

@@ -263,7 +263,8 @@ fn text(config: &Map<String, Value>, key: &str) -> Option<String> {
 }
 
 fn read(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    let text = files::open(path).and_then(std::io::read_to_string);
+    text.with_context(|| format!("cannot read {}", path.display()))
 }
 
 /// Reads a kubeconfig. Its content is never part of an error, because it contains keys.

@@ -258,3 +258,23 @@ async fn a_job_is_complete_and_a_pod_of_nobody_runs() {
     assert_eq!((node_of(&pod).as_str(), phase(&pod).as_str()), ("a", "Running"));
     assert!(pod.status.unwrap().container_statuses.unwrap()[0].ready);
 }
+
+/// Each of its Pods ends at once, and others follow for ever.
+#[tokio::test(start_paused = true)]
+async fn a_job_without_end_keeps_nobody_waiting() {
+    let cluster = cluster().await;
+    cluster.start("a", 1).await;
+    let mut template = spec(json!({}))["template"].clone();
+    template["spec"]["restartPolicy"] = "Never".into();
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "endless"}, "spec": {
+        "template": template, "completions": 2_000_000_000, "parallelism": 10}});
+    let _: Api<Job> = create(&cluster, job).await;
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
+        "spec": spec(json!({"replicas": 2}))});
+    let deployments: Api<Deployment> = create(&cluster, deployment).await;
+    let ready = deployments.get("d").await.unwrap().status.unwrap().ready_replicas;
+    assert_eq!(ready, Some(2));
+    // A machine is started, too.
+    cluster.start("b", 2).await;
+    assert!(Api::<Node>::all(cluster.client()).get("b").await.is_ok());
+}

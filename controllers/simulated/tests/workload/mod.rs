@@ -235,7 +235,8 @@ async fn a_pod_that_the_machines_refuse_is_pending_and_those_of_the_machine_run(
     assert_eq!(pods.list(&pending).await.expect("a list").items.len(), 1);
     let pods: Api<Pod> = Api::namespaced(cluster.client(), "kube-system");
     let phases = pods.list(&ListParams::default()).await.expect("a list").items.into_iter().map(phase);
-    assert!(phases.into_iter().all(|phase| phase.as_deref() == Some("Running")));
+    let phases: Vec<_> = phases.collect();
+    assert!(phases.iter().all(|phase| phase.as_deref() == Some("Running")), "{phases:?}");
 }
 
 /// `kubectl taint` sends all taints that are to stay; a client that sets a condition sends this one.

@@ -18,6 +18,7 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use futures::FutureExt;
 use machinery::clock::Clock;
 use machinery::random::Random;
 use store::{Store, WatchEnd, Watcher};
@@ -32,6 +33,9 @@ use super::api::Api;
 
 /// The delays after errors: the first, and the longest.
 const RETRIES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// After so many reconciliations nobody waits any longer for a cluster to settle: a Job may have more Pods than anybody waits for.
+const PATIENCE: u64 = 1_000;
 
 /// The controllers of one cluster. They end with this.
 pub(super) struct Controllers {
@@ -49,13 +53,14 @@ impl Controllers {
             view: View::default(),
             later: BTreeMap::new(),
             failures: BTreeMap::new(),
+            reconciled: 0,
             waits,
             waiters: Vec::new(),
         };
         Self { waiting, task: tokio::spawn(worker.run()) }
     }
 
-    /// Waits until everything has followed from all changes so far, but for what is tried again later.
+    /// Waits until everything has followed from all changes so far, but for what is tried again later, or until there was much to do.
     pub(super) async fn settled(&self) {
         let (done, is_done) = oneshot::channel();
         // Without the task nothing follows any more.
@@ -78,8 +83,11 @@ struct Worker {
     later: BTreeMap<Key, Instant>,
     /// How often in a row the reconciliation of an object failed.
     failures: BTreeMap<Key, u32>,
+    /// How many reconciliations there were.
+    reconciled: u64,
     waits: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
-    waiters: Vec<oneshot::Sender<()>>,
+    /// Who waits until the cluster has settled, and since which reconciliation.
+    waiters: Vec<(u64, oneshot::Sender<()>)>,
 }
 
 impl Worker {
@@ -107,13 +115,22 @@ impl Worker {
             }
             if let Some(key) = self.view.next() {
                 self.reconcile(key).await;
+                self.reconciled += 1;
+                while let Ok(waiter) = self.waits.try_recv() {
+                    self.waiters.push((self.reconciled, waiter));
+                }
+                self.answer(PATIENCE);
                 tokio::task::yield_now().await;
                 continue;
             }
-            for waiter in self.waiters.drain(..) {
-                // Who waited may have gone away.
-                let _ = waiter.send(());
+            if let Some(event) = changes.next().now_or_never() {
+                match event {
+                    Ok(event) => self.view.observe(&event),
+                    Err(end) => return end,
+                }
+                continue;
             }
+            self.answer(0);
             let next = self.later.values().min().copied();
             let clock = self.objects.clock.clone();
             let again = async {
@@ -128,9 +145,18 @@ impl Worker {
                     Ok(event) => self.view.observe(&event),
                     Err(end) => return end,
                 },
-                Some(waiter) = self.waits.recv() => self.waiters.push(waiter),
+                Some(waiter) = self.waits.recv() => self.waiters.push((self.reconciled, waiter)),
                 () = again => self.view.mark_all(self.due()),
             }
+        }
+    }
+
+    /// Answers those who wait since so many reconciliations.
+    fn answer(&mut self, patience: u64) {
+        let before = self.reconciled.saturating_sub(patience);
+        for (_, waiter) in self.waiters.extract_if(.., |(since, _)| *since <= before) {
+            // Who waited may have gone away.
+            let _ = waiter.send(());
         }
     }
 

@@ -40,6 +40,9 @@ pub(super) struct View {
     /// The Pods without a Node.
     waiting: BTreeSet<PodName>,
     daemon_sets: BTreeSet<PodName>,
+    /// What is reconciled in this round.
+    round: BTreeSet<Key>,
+    /// What is reconciled in the next round, so that nothing waits for what has itself reconciled again and again.
     dirty: BTreeSet<Key>,
 }
 
@@ -60,12 +63,15 @@ impl View {
 
     /// Returns what is reconciled next.
     pub fn next(&mut self) -> Option<Key> {
-        self.dirty.pop_first()
+        if self.round.is_empty() {
+            std::mem::swap(&mut self.round, &mut self.dirty);
+        }
+        self.round.pop_first()
     }
 
     /// Has objects reconciled.
     pub fn mark_all(&mut self, keys: BTreeSet<Key>) {
-        self.dirty.extend(keys);
+        keys.into_iter().for_each(|key| self.insert(key));
     }
 
     /// Returns the Pods of a controller.
@@ -108,7 +114,14 @@ impl View {
     }
 
     fn mark(&mut self, kind: Kind, (namespace, name): PodName) {
-        self.dirty.insert(Key { kind, namespace, name });
+        self.insert(Key { kind, namespace, name });
+    }
+
+    fn insert(&mut self, key: Key) {
+        // What this round has not reached yet sees the change there.
+        if !self.round.contains(&key) {
+            self.dirty.insert(key);
+        }
     }
 
     fn mark_owner<K: Resource>(&mut self, object: &K) {
