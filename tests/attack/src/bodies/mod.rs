@@ -21,7 +21,7 @@ use crate::caller::{Caller, Endpoint};
 use crate::lab::{Lab, MINE, Options, until};
 use crate::pulse::{Pulse, Worst};
 use crate::report::Broken;
-use crate::routes::shuffle;
+use crate::routes::{is_fault, shuffle};
 
 /// Number of concurrent attackers.
 const ATTACKERS: usize = 4;
@@ -82,7 +82,8 @@ async fn furnish(lab: &Lab) -> Result<BTreeMap<&'static str, Caller>> {
 struct Outcome {
     name: String,
     time: Duration,
-    codes: Vec<u16>,
+    /// The first status code that says of a mistake of the client that it is one of the server.
+    fault: Option<u16>,
     /// The error of a broken connection; the process may have ended.
     error: Option<String>,
 }
@@ -205,13 +206,15 @@ async fn is_alive(callers: &mut BTreeMap<&'static str, Caller>) -> bool {
 
 async fn send(attack: &Attack, callers: &mut BTreeMap<&'static str, Caller>) -> Outcome {
     let clock = Clock::system();
-    let mut outcome =
-        Outcome { name: attack.name.clone(), time: Duration::ZERO, codes: Vec::new(), error: None };
+    let mut outcome = Outcome { name: attack.name.clone(), time: Duration::ZERO, fault: None, error: None };
     let Some(caller) = callers.get_mut(attack.account) else { return outcome };
     for ask in &attack.steps {
         let start = clock.monotonic();
         match caller.send(ask).await {
-            Ok(answer) => outcome.codes.push(answer.code),
+            Ok(answer) if is_fault(&answer) => {
+                outcome.fault.get_or_insert(answer.code);
+            }
+            Ok(_) => {}
             Err(error) => outcome.error = Some(format!("{error:#}")),
         }
         outcome.time = outcome.time.max(start.elapsed());
@@ -221,8 +224,7 @@ async fn send(attack: &Attack, callers: &mut BTreeMap<&'static str, Caller>) -> 
 
 fn judge(outcomes: &[Outcome], longest: Duration, failures: &[String], broken: &mut Broken) {
     for outcome in outcomes {
-        // 504: the request took too long; 507: the store is full.
-        if let Some(code) = outcome.codes.iter().find(|code| **code >= 500 && ![504, 507].contains(code)) {
+        if let Some(code) = outcome.fault {
             broken.add(format!("{}: {code}", outcome.name));
         }
         if outcome.time > longest {

@@ -237,6 +237,9 @@ const FAULTS: &[&str] = &[
     "failed to create typed patch object",
     "failed to prune fields",
     "field not declared in schema",
+    // Objects that etcd does not store.
+    "etcdserver: request is too large",
+    "trying to send message larger than max",
     // Errors of a Service's proxy.
     "no endpoints available for service",
     // Errors of a Binding.
