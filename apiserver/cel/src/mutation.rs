@@ -100,7 +100,7 @@ fn names(value: &Val<'_>, path: &str, found: &mut Vec<String>) {
                 names(value, &format!("{path}.{field}"), found);
             }
         }
-        // Items and values of maps are at the same place as what contains them.
+        // The path has no steps for items of lists and values of maps.
         Val::List(items) => items.iter().for_each(|item| names(item, path, found)),
         Val::Map(entries) => entries.iter().for_each(|(_, value)| names(value, path, found)),
         Val::Optional(Some(inner)) => names(inner, path, found),

@@ -72,7 +72,7 @@ fn refused<T>(why: impl Into<String>) -> Result<T, Refusal> {
 /// Returns those of the `asked` audiences that are audiences of a token.
 ///
 /// # Errors
-/// There are none.
+/// None of the asked audiences is one of the token.
 fn valid_for(own: &[String], asked: &[String]) -> Result<Vec<String>, Refusal> {
     let good: Vec<String> = own.iter().filter(|one| asked.contains(one)).cloned().collect();
     if good.is_empty() {

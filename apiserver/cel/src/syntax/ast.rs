@@ -93,7 +93,7 @@ pub(crate) struct Field {
     pub optional: bool,
     /// Its name as written.
     pub name: Arc<str>,
-    /// Its value.
+    /// The expression of the value.
     pub value: Expr,
 }
 

@@ -14,22 +14,17 @@ impl Parser {
         let Some(name) = self.type_name() else { return Ok(None) };
         let at = self.at();
         self.expect("{")?;
-        let mut fields = Vec::new();
-        while !self.accept("}") {
-            if !fields.is_empty() {
-                self.expect(",")?;
-                if self.accept("}") {
-                    break;
-                }
-            }
-            let optional = self.accept("?");
-            let Some(name) = name_of(self.peek()) else { return self.expected("IDENTIFIER") };
-            self.take();
-            let at = self.at();
-            self.expect(":")?;
-            fields.push(Field { at, optional, name, value: self.ternary()? });
-        }
+        let fields = self.separated("}", Self::field)?;
         node(at, ExprKind::Create(Box::new(Create { name, fields }))).map(Some)
+    }
+
+    fn field(&mut self) -> Result<Field, Problem> {
+        let optional = self.accept("?");
+        let Some(name) = name_of(self.peek()) else { return self.expected("IDENTIFIER") };
+        self.take();
+        let at = self.at();
+        self.expect(":")?;
+        Ok(Field { at, optional, name, value: self.ternary()? })
     }
 
     /// Takes the names with dots between them that a `{` follows.
@@ -53,7 +48,7 @@ impl Parser {
     }
 }
 
-/// Returns the name that a token is; `true`, `false`, `null` and `in` are none.
+/// Returns the text of an identifier. The literals `true`, `false` and `null`, and `in`, are no identifiers.
 fn name_of(token: &Token) -> Option<Arc<str>> {
     match token {
         Token::Ident(name) if !is_literal(name) => Some(name.clone()),

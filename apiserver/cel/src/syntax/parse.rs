@@ -336,37 +336,40 @@ impl Parser {
     }
 
     fn list(&mut self) -> Result<Vec<(bool, Expr)>, Problem> {
-        let mut items = Vec::new();
         if self.is(",") && matches!(self.tokens.get(self.next + 1), Some((_, Token::Symbol("]")))) {
             self.take();
         }
-        while !self.accept("]") {
-            if !items.is_empty() {
-                self.expect(",")?;
-                if self.accept("]") {
-                    break;
-                }
-            }
-            let optional = self.accept("?");
-            items.push((optional, self.ternary()?));
-        }
-        Ok(items)
+        self.separated("]", |parser| {
+            let optional = parser.accept("?");
+            Ok((optional, parser.ternary()?))
+        })
     }
 
     fn map(&mut self) -> Result<Vec<(bool, Expr, Expr)>, Problem> {
-        let mut entries = Vec::new();
-        while !self.accept("}") {
-            if !entries.is_empty() {
+        self.separated("}", |parser| {
+            let optional = parser.accept("?");
+            let key = parser.ternary()?;
+            parser.expect(":")?;
+            Ok((optional, key, parser.ternary()?))
+        })
+    }
+
+    /// Parses what stands between commas, of which the last one may be superfluous, up to `close`, and takes that.
+    pub(super) fn separated<T>(
+        &mut self,
+        close: &'static str,
+        mut one: impl FnMut(&mut Self) -> Result<T, Problem>,
+    ) -> Result<Vec<T>, Problem> {
+        let mut all = Vec::new();
+        while !self.accept(close) {
+            if !all.is_empty() {
                 self.expect(",")?;
-                if self.accept("}") {
+                if self.accept(close) {
                     break;
                 }
             }
-            let optional = self.accept("?");
-            let key = self.ternary()?;
-            self.expect(":")?;
-            entries.push((optional, key, self.ternary()?));
+            all.push(one(self)?);
         }
-        Ok(entries)
+        Ok(all)
     }
 }

@@ -10,9 +10,9 @@ use super::policies::{check_constraints, check_param_kind, check_variables};
 use crate::fields::{invalid, list, required, text};
 use crate::strategy::rules::{NONE, Rules};
 
-/// MutatingAdmissionPolicy.
+/// The rules of MutatingAdmissionPolicies.
 pub(crate) const POLICY: Rules = Rules { validate: policy, ..NONE };
-/// MutatingAdmissionPolicyBinding.
+/// The rules of MutatingAdmissionPolicyBindings.
 pub(crate) const BINDING: Rules = Rules { validate: binding, ..NONE };
 
 /// The operations that have an object which can be changed.

@@ -20,7 +20,7 @@ pub struct Order(Way);
 
 #[derive(Clone, Copy)]
 enum Way {
-    /// By name.
+    /// Sorted by their names.
     Sorted,
     /// As the type declares them.
     Declared(&'static Layout),

@@ -17,7 +17,7 @@ use crate::inspect::address;
 /// A kind of alternative names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameKind {
-    /// DNS names.
+    /// The names of hosts.
     Dns,
     /// E-mail addresses.
     Email,

@@ -52,8 +52,7 @@ impl Part for Advertised {
     async fn work(&mut self, writes: &Writes) -> bool {
         if std::mem::take(&mut self.stale)
             && let Err(status) = self.reconcile(writes).await
-            // If another client has written or deleted the object, that change is observed, too, and handled then.
-            && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
+            && !part::is_overtaken(&status)
         {
             tracing::warn!(name = NAME, %status, "the Service or endpoints of this server could not be written");
         }

@@ -34,8 +34,7 @@ impl Part for Trusted {
     async fn work(&mut self, writes: &Writes) -> bool {
         if std::mem::take(&mut self.stale)
             && let Err(status) = self.reconcile(writes).await
-            // What another client has done is observed, too, and handled then.
-            && !matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
+            && !part::is_overtaken(&status)
         {
             tracing::warn!(name = NAME, %status, "the authority of client certificates could not be published");
         }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
+use machinery::status::Status;
 use store::Event;
 use tokio::time::Instant;
 
@@ -23,6 +24,11 @@ pub(crate) trait Part: Send + 'static {
     fn again_at(&self) -> Option<Instant> {
         None
     }
+}
+
+/// Returns whether a write failed because of another client's. The part observes that write, too, and works again.
+pub(crate) fn is_overtaken(status: &Status) -> bool {
+    matches!(status.reason, "AlreadyExists" | "NotFound" | "Conflict")
 }
 
 /// Runs a part on the changes below `prefix`, until the registry is dropped.
