@@ -4,10 +4,12 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::detached::{Folder, run};
+
 #[test]
 fn whoever_waits_for_a_server_is_told_that_it_has_ended() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let folder = Folder::new();
+    let data = folder.data("data");
     let (code, printed) =
         run(&["serve", "--detach", "--controllers", "none", "--listen", "127.0.0.1:0"], &data);
     assert_eq!(code, Some(0), "{printed}");
@@ -35,22 +37,10 @@ fn whoever_waits_for_a_server_is_told_that_it_has_ended() {
     }
 }
 
-/// Runs a command to its end; returns its exit code and what it printed.
-fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_firstlight"))
-        .args(arguments)
-        .arg("--data-dir")
-        .arg(data)
-        .output()
-        .unwrap();
-    let printed = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(printed).unwrap())
-}
-
 #[test]
 fn a_detached_server_runs_until_it_is_stopped() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let folder = Folder::new();
+    let data = folder.data("data");
     let serve = ["serve", "--detach", "--controllers", "none", "--listen", "127.0.0.1:0"];
     let cases: [(&[&str], i32, &str); 9] = [
         (&["stop"], 0, "No server runs on"),
@@ -72,8 +62,8 @@ fn a_detached_server_runs_until_it_is_stopped() {
 
 #[test]
 fn a_pivot_logs_no_warning_and_status_says_where_the_clusters_are() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, target) = (folder.path().join("source"), folder.path().join("target"));
+    let folder = Folder::new();
+    let (source, target) = (folder.data("source"), folder.data("target"));
     let done = |arguments: &[&str], data: &Path| {
         let (code, printed) = run(arguments, data);
         assert_eq!(code, Some(0), "{arguments:?}: {printed}");
@@ -114,10 +104,10 @@ fn a_pivot_logs_no_warning_and_status_says_where_the_clusters_are() {
 
 #[test]
 fn wait_returns_after_a_restart() {
-    let folder = tempfile::tempdir().unwrap();
-    let data = folder.path().join("data");
+    let folder = Folder::new();
+    let data = folder.data("data");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/minimal.yaml");
-    let up = ["up", "--listen", "127.0.0.1:0", "--exit", "-f", example.to_str().unwrap()];
+    let up = ["up", "--listen", "127.0.0.1:0", "--exit", "--wait", "3m", "-f", example.to_str().unwrap()];
     let (code, printed) = run(&up, &data);
     assert_eq!(code, Some(0), "{printed}");
     assert!(printed.contains("Machine default/minimal-control-plane-"), "{printed}");

@@ -73,7 +73,7 @@ impl Site {
     /// Runs `up` with a page of the site, which is trusted or not; returns its exit code and what it printed.
     async fn up(&self, page: &str, is_trusted: bool) -> (Option<i32>, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
-        command.args(["up", "--exit", "--listen", "127.0.0.1:0", "--data-dir"]);
+        command.args(["up", "--exit", "--wait", "3m", "--listen", "127.0.0.1:0", "--data-dir"]);
         command.arg(self.folder.path().join("data")).arg("-f").arg(format!("{}{page}", self.address));
         command.env("HOME", self.folder.path()).env("RUST_LOG", "warn");
         if is_trusted {

@@ -12,7 +12,7 @@ fn up(flags: &[&str], filter: Option<&str>) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/minimal.yaml");
     let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
-    command.args(["up", "--exit", "--listen", "127.0.0.1:0", "-f"]).arg(example).args(flags);
+    command.args(["up", "--exit", "--wait", "3m", "--listen", "127.0.0.1:0", "-f"]).arg(example).args(flags);
     command.arg("--data-dir").arg(folder.path().join("data")).env("HOME", folder.path());
     match filter {
         Some(filter) => command.env("RUST_LOG", filter),

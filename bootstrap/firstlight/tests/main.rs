@@ -9,6 +9,7 @@ mod confirmation;
 mod contexts;
 mod credentials;
 mod detach;
+mod detached;
 mod diagnostics;
 mod features;
 mod fetched;

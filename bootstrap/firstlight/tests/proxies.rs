@@ -31,8 +31,9 @@ const VARIABLES: [&str; 8] = [
 
 /// A machine with a server, whose commands have an environment of their own.
 struct Machine {
-    folder: tempfile::TempDir,
+    // It ends before its folder is deleted.
     server: Server,
+    folder: tempfile::TempDir,
 }
 
 impl Machine {

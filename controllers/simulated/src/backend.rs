@@ -62,7 +62,7 @@ impl Backend {
             host: host.to_owned(),
             hand_over: HandOver::new(manager.objects()),
             clusters: tokio::sync::Mutex::default(),
-            next_port: Mutex::new(PORTS.start),
+            next_port: Mutex::new(first_port(manager)),
             has_containers,
             machines: OnceLock::new(),
         }))
@@ -201,6 +201,13 @@ impl Backend {
         *next = if port + 1 < PORTS.end { port + 1 } else { PORTS.start };
         port
     }
+}
+
+/// Returns the port of the first cluster. It differs from process to process: a cluster keeps its port for life, and another
+/// firstlight of the machine would otherwise take the same one while this one is stopped.
+fn first_port(manager: &Manager) -> u16 {
+    let offset = manager.random().number() % u64::from(PORTS.end - PORTS.start);
+    PORTS.start + u16::try_from(offset).unwrap_or_default()
 }
 
 async fn accept(mut listener: Box<dyn Listener>, workload: Arc<Workload>, clock: Clock) {
