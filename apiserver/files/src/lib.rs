@@ -14,6 +14,6 @@ mod tail;
 pub use disk::{Disk, System};
 pub use folders::{make_folder, make_folder_on, publish_folder};
 pub use lock::{lock, try_lock, try_lock_shared};
-pub use open::{is_replaceable, open};
+pub use open::{behind_links, is_replaceable, open};
 pub use replace::{append, publish, publish_on, remove_on, rename, replace, replace_on, write};
 pub use tail::tail;

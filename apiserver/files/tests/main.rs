@@ -7,7 +7,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use files::{
-    append, lock, make_folder, open, publish, publish_folder, replace, tail, try_lock, try_lock_shared, write,
+    append, behind_links, lock, make_folder, open, publish, publish_folder, replace, tail, try_lock,
+    try_lock_shared, write,
 };
 
 #[test]
@@ -139,4 +140,19 @@ fn only_regular_files_are_replaced() {
     publish(&at("from"), &at("new")).unwrap();
     write(&at("new"), 0o600, b"another").unwrap();
     assert_eq!(fs::read(at("new")).unwrap(), b"another");
+}
+
+#[test]
+fn the_file_behind_links_is_found_and_its_links_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (to, name) in [("second", "first"), ("file", "second"), ("loop", "loop"), ("/nowhere/file", "far")] {
+        std::os::unix::fs::symlink(to, at(name)).unwrap();
+    }
+    assert_eq!(behind_links(&at("plain")).unwrap(), at("plain"));
+    assert_eq!(behind_links(&at("far")).unwrap(), std::path::Path::new("/nowhere/file"));
+    assert!(behind_links(&at("loop")).unwrap_err().to_string().contains("is a link that leads to itself"));
+    write(&behind_links(&at("first")).unwrap(), 0o600, b"content").unwrap();
+    assert_eq!(fs::read_link(at("first")).unwrap(), std::path::Path::new("second"));
+    assert_eq!(fs::read(at("file")).unwrap(), b"content");
 }

@@ -246,6 +246,29 @@ async fn a_damaged_backup_is_refused_and_nothing_is_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_backup_is_written_behind_a_link_and_restored_from_a_pipe_and_a_folder_is_none() {
+    let place = Place::new();
+    let data = stopped(&place).await;
+    let (link, pipe, target) = (place.at("link"), place.at("pipe"), place.at("target"));
+    std::os::unix::fs::symlink("file", &link).unwrap();
+    take(&located(&data), &link, &Clock::system()).await.unwrap();
+    assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("file"));
+
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (from, to) = (place.at("file"), pipe.clone());
+    let writing = std::thread::spawn(move || std::fs::write(to, std::fs::read(from).unwrap()).unwrap());
+    restore(&located(&target), &pipe, false, &Clock::system()).await.unwrap();
+    writing.join().unwrap();
+    verify_directory(&located(&target), &Clock::system()).await.unwrap();
+
+    let refused = refusal(&target, &data, true).await;
+    assert!(
+        refused.ends_with("is a folder and no backup; a data directory is named with --data-dir"),
+        "{refused}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_flipped_bit_in_the_store_is_found_or_changes_nothing() {
     let place = Place::new();
     let data = stopped(&place).await;

@@ -384,3 +384,14 @@ fn what_cannot_be_changed_in_place_stays_as_it_is() {
     assert!(error.contains("is locked by another program"), "{error}");
     assert!(lock.exists(), "the lock of the other program stays");
 }
+
+#[test]
+fn the_lock_of_a_process_that_was_killed_is_taken_over() {
+    let place = Place::new("one");
+    place.have("");
+    let lock = Path::new(&place.theirs).with_file_name("config.lock");
+    std::fs::write(&lock, "firstlight\n").unwrap();
+    place.merge().unwrap();
+    assert!(!lock.exists());
+    assert!(place.text().contains("clusters"), "{}", place.text());
+}

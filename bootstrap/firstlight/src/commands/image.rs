@@ -64,7 +64,8 @@ struct NodeOptions {
 fn run_node(options: &NodeOptions) -> Result<()> {
     let name =
         options.image.clone().unwrap_or_else(|| format!("docker.io/kindest/node:{}", options.kubernetes));
-    let folder = options.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let output = files::behind_links(&options.output)?;
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let recipe = Recipe {
         kubernetes: options.kubernetes.clone(),
         name,
@@ -76,7 +77,7 @@ fn run_node(options: &NodeOptions) -> Result<()> {
         time: image::time()?,
     };
     let mut digest = String::new();
-    files::replace(&options.output, 0o644, |file| {
+    files::replace(&output, 0o644, |file| {
         let report = |line: &str| tell(line);
         digest = node_images::make(&recipe, BufWriter::new(file), &report)?.to_string();
         Ok(())
@@ -110,7 +111,7 @@ pub fn run(options: &ImageOptions) -> Result<()> {
     }
     let path = options.output.display();
     let mut digest = String::new();
-    files::replace(&options.output, 0o644, |file| {
+    files::replace(&files::behind_links(&options.output)?, 0o644, |file| {
         digest = image::write(BufWriter::new(file), &options.image, &entries)?;
         Ok(())
     })?;

@@ -30,14 +30,15 @@ impl Destination {
             return Ok(Self { out: Box::new(out), file: None });
         }
         let failed = || format!("cannot write {}", path.display());
-        files::is_replaceable(path).with_context(failed)?;
+        let path = files::behind_links(path).with_context(failed)?;
+        files::is_replaceable(&path).with_context(failed)?;
         let mut name = path.file_name().with_context(failed)?.to_owned();
         name.push(format!(".{}.new", std::process::id()));
         let temporary = path.with_file_name(name);
         let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
         let file = file.with_context(failed)?;
         let out = Box::new(std::io::BufWriter::with_capacity(1 << 20, file));
-        Ok(Self { out, file: Some(Unfinished { temporary, path: path.to_owned() }) })
+        Ok(Self { out, file: Some(Unfinished { temporary, path }) })
     }
 
     /// Writes bytes.

@@ -1,7 +1,7 @@
 //! Restores a backup: into a directory beside the data directory, which is checked and only then renamed.
 
 use std::fs::{File, OpenOptions};
-use std::io::BufReader;
+use std::io::{BufReader, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use store::{Batch, Change, ChangeKind, EngineKind, Revision, Store, Stored};
 
 use super::format::Header;
 use super::read::{Reader, Record};
-use super::verify::{name, read_to_end, verify_file};
+use super::verify::{name, opened, read_to_end, verify_file};
 use crate::data_directory::{DataDirectory, write_private};
 
 /// The number of revisions that a restored server skips: more than can have been written between the backup and the loss of the
@@ -22,7 +22,7 @@ pub const REVISION_GAP: u64 = 1_000_000_000;
 const ENGINE: EngineKind = EngineKind::Embedded;
 /// The number of objects that are written with one sync.
 const BATCH_OBJECTS: usize = 2_000;
-/// The name of the file for a backup from standard input, until it is known to be complete.
+/// The name of the file for a backup that can be read only once, until it is known to be complete.
 const SPOOL: &str = "backup";
 const LOCK: &str = "lock";
 
@@ -37,7 +37,7 @@ pub struct Restored {
     pub replaced: Option<PathBuf>,
 }
 
-/// Restores a backup (`-`: from standard input) to a data directory. With `replace`, an existing directory is renamed and kept.
+/// Restores a backup (a file or a pipe; `-` is standard input) to a data directory. With `replace`, an existing directory is renamed and kept.
 ///
 /// # Errors
 /// The backup is damaged, the directory is in use or not empty, or a write fails. The directory is unchanged then.
@@ -47,14 +47,17 @@ pub async fn restore(
     replace: bool,
     clock: &Clock,
 ) -> Result<Restored> {
-    if file != Path::new("-") {
+    // A backup is read twice: nothing of the directory is touched before all of it is known to be whole.
+    let is_stream = file == Path::new("-") || std::fs::metadata(file).is_ok_and(|found| !found.is_file());
+    let stream = Some(opened(file)?).filter(|_| is_stream);
+    if stream.is_none() {
         verify_file(file)?;
     }
     let place = Place::of(directory.path(), replace)?;
     let staging = Staging::make(&place.staging)?;
     let failed = || format!("cannot restore {} into {}", name(file), directory.path().display());
-    let (header, revision) = if file == Path::new("-") {
-        let spooled = spool(&staging.path)?;
+    let (header, revision) = if let Some(stream) = stream {
+        let spooled = spool(&staging.path, stream)?;
         read_to_end(File::open(&spooled).with_context(failed)?, &name(file))?;
         let filled = fill(&staging, &spooled, clock).with_context(failed)?;
         std::fs::remove_file(&spooled).with_context(failed)?;
@@ -184,13 +187,13 @@ impl Drop for Staging {
     }
 }
 
-/// Stores the backup from standard input in a file, because it is read twice.
-fn spool(staging: &Path) -> Result<PathBuf> {
+/// Stores a backup that can be read only once in a file.
+fn spool(staging: &Path, mut source: impl Read) -> Result<PathBuf> {
     let path = staging.join(SPOOL);
     let failed = || format!("cannot write {}", path.display());
     let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
     let mut file = opened.with_context(failed)?;
-    std::io::copy(&mut std::io::stdin().lock(), &mut file).with_context(failed)?;
+    std::io::copy(&mut source, &mut file).with_context(failed)?;
     Ok(path)
 }
 

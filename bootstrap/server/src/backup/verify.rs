@@ -3,7 +3,7 @@
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use machinery::clock::Clock;
 use store::{Revision, Verified};
 
@@ -19,11 +19,23 @@ use crate::data_directory::DataDirectory;
 /// # Errors
 /// The backup is damaged or truncated, or is not a backup.
 pub fn verify_file(file: &Path) -> Result<Header> {
+    read_to_end(opened(file)?, &name(file))
+}
+
+/// Opens a backup to read it once; `-` is standard input. It may be a pipe: shells hand over the output of a command as one.
+///
+/// # Errors
+/// It cannot be opened, or is a folder.
+pub(super) fn opened(file: &Path) -> Result<Box<dyn Read>> {
     if file == Path::new("-") {
-        return read_to_end(std::io::stdin().lock(), &name(file));
+        return Ok(Box::new(std::io::stdin().lock()));
     }
-    let opened = std::fs::File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    read_to_end(opened, &name(file))
+    let cannot = || format!("cannot read {}", file.display());
+    let opened = std::fs::File::open(file).with_context(cannot)?;
+    if opened.metadata().with_context(cannot)?.is_dir() {
+        bail!("{} is a folder and no backup; a data directory is named with --data-dir", file.display());
+    }
+    Ok(Box::new(opened))
 }
 
 /// Returns the name of a backup for error messages.

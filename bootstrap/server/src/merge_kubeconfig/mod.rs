@@ -22,8 +22,6 @@ use crate::data_directory::{DataDirectory, write_private};
 /// The lists of a kubeconfig; the entries of each have unique names.
 const LISTS: [&str; 3] = ["clusters", "users", "contexts"];
 const CURRENT: &str = "current-context";
-/// The number of links that are followed, as by the kernel.
-const LINKS: usize = 40;
 /// A kubeconfig without entries.
 const EMPTY: &str = "apiVersion: v1\nkind: Config\n";
 
@@ -133,14 +131,7 @@ fn whole_path(file: &Path) -> Result<PathBuf> {
     if let Ok(path) = file.canonicalize() {
         return Ok(path);
     }
-    // A link may lead to a file that does not exist yet.
-    let mut links = 0;
-    let mut file = file.to_owned();
-    while let Ok(to) = std::fs::read_link(&file) {
-        links += 1;
-        ensure!(links < LINKS, "{} is a link that leads to itself", file.display());
-        file = file.parent().unwrap_or(Path::new("")).join(to);
-    }
+    let file = files::behind_links(file)?;
     let name = file.file_name().with_context(|| format!("{} is not the name of a file", file.display()))?;
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;

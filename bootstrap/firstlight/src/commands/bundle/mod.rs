@@ -119,8 +119,9 @@ pub async fn run(command: &BundleCommand) -> Result<()> {
 
 fn create(options: &CreateOptions) -> Result<()> {
     let path = &options.bundle;
+    let behind = files::behind_links(path)?;
     ensure!(
-        std::fs::symlink_metadata(path).is_err(),
+        std::fs::symlink_metadata(&behind).is_err(),
         "{0} exists: add to it with `firstlight bundle add {0}`, or remove it",
         path.display()
     );
@@ -129,7 +130,7 @@ fn create(options: &CreateOptions) -> Result<()> {
         with_program || !options.contents.is_empty(),
         "the bundle would be empty: name what it should contain"
     );
-    told(options.contents.write(path, None, with_program)?)
+    told(options.contents.write(&behind, None, with_program)?)
 }
 
 fn add(options: &AddOptions) -> Result<()> {
@@ -138,7 +139,8 @@ fn add(options: &AddOptions) -> Result<()> {
         options.firstlight || !options.contents.is_empty(),
         "nothing is added: name an archive of images, --image, --kernel, --manifest or --firstlight"
     );
-    told(options.contents.write(&options.bundle, Some(&old), options.firstlight)?)
+    let behind = files::behind_links(&options.bundle)?;
+    told(options.contents.write(&behind, Some(&old), options.firstlight)?)
 }
 
 fn told(lines: Vec<String>) -> Result<()> {
