@@ -52,6 +52,26 @@ fn manifest(folder: &Path) -> String {
 }
 
 #[test]
+fn a_signal_ends_a_server_that_still_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    // It waits for whoever writes this kubeconfig.
+    let others = folder.path().join("others");
+    std::fs::create_dir(&others).unwrap();
+    let turn = std::fs::File::open(&others).unwrap();
+    turn.lock().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command.args(["serve", "--controllers", "none", "--listen", "127.0.0.1:0", "--merge-kubeconfig"]);
+    command.arg("--data-dir").arg(&data).env("KUBECONFIG", others.join("config"));
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !data.join("kubeconfig").exists() {
+        std::thread::yield_now();
+    }
+    assert_eq!(end(child, "-TERM"), None, "the signal itself ends it");
+    drop(turn);
+}
+
+#[test]
 fn a_signal_before_the_clusters_are_available_is_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let file = manifest(folder.path());

@@ -37,8 +37,9 @@ pub async fn run(options: &ServeOptions) -> Result<()> {
     if detach {
         return detached::start(options).await;
     }
-    let mut signals = Signals::catch()?;
     let process = Process::start(options).await?;
+    // Until here a signal ends the process at once: a start may wait for long, and the next one finds what a crash leaves.
+    let mut signals = Signals::catch()?;
     process.remember();
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")

@@ -130,10 +130,11 @@ pub async fn run(options: &UpOptions) -> Result<()> {
             handed_over::before_apply(directory.path(), documents.iter().map(Document::namespace))?;
         }
     }
-    let mut signals = Signals::catch()?;
     let log = start_log(options, &screen)?;
     let started = Process::start(&options.server).await;
     let process = started.map_err(|error| advise_if_in_use(error, options))?;
+    // Until here a signal ends the process at once: a start may wait for long, and the next one finds what a crash leaves.
+    let mut signals = Signals::catch()?;
     process.remember();
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
