@@ -4,6 +4,7 @@
 //! Source: `ParseQuantity` of `k8s.io/apimachinery/pkg/api/resource`, which has no limit of digits and powers.
 
 use std::cmp::Ordering;
+use std::fmt;
 
 /// The message of Go's decoder for a text that is not a quantity.
 pub const SHAPE: &str =
@@ -94,11 +95,12 @@ impl Quantity {
         }
     }
 
-    /// Returns the sum, or `None` if it is out of range.
+    /// Returns the sum, or `None` if it is out of range. It has the suffix of the first of the two that is not zero.
     pub fn add(&self, other: &Self) -> Option<Self> {
         let (a, b, exponent) = self.aligned(other)?;
         let is_binary_fraction = self.is_binary_fraction || other.is_binary_fraction;
-        Some(Self { value: a.checked_add(b)?, exponent, format: self.format, is_binary_fraction })
+        let format = if self.value == 0 { other.format } else { self.format };
+        Some(Self { value: a.checked_add(b)?, exponent, format, is_binary_fraction })
     }
 
     /// Returns the difference, or `None` if it is out of range.
@@ -123,7 +125,7 @@ impl Quantity {
     }
 
     /// Returns the value in units of 10^-9, or `None` if it is out of range.
-    fn nanos(&self) -> Option<i128> {
+    pub fn nanos(&self) -> Option<i128> {
         let by = u32::try_from(self.exponent.checked_add(9)?).ok()?;
         self.value.checked_mul(10i128.checked_pow(by)?)
     }
@@ -143,6 +145,16 @@ impl Quantity {
             power += 1;
         }
         Some(format!("{rest}{}", BINARY[power]))
+    }
+}
+
+impl fmt::Display for Quantity {
+    /// Writes the canonical form.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.canonical() {
+            Some(text) => out.write_str(&text),
+            None => write!(out, "{}e{}", self.value, self.exponent),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod conversion;
 mod depth;
 mod gone_clients;
 mod housekeeping;
+mod limit_ranges;
 mod model;
 mod mutating_policies;
 mod plugins;

@@ -7,6 +7,7 @@ mod case;
 pub(crate) mod chain;
 mod conditions;
 mod configured;
+mod limit_ranger;
 mod matcher;
 mod matching;
 mod mutating;

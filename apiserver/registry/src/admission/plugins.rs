@@ -11,6 +11,7 @@ use machinery::random::Random;
 use machinery::status::Status;
 use serde_json::Value;
 
+use super::limit_ranger;
 use super::pod_security::PodSecurity;
 use super::review::Operation;
 use crate::aside::Aside;
@@ -45,6 +46,7 @@ impl Plugins {
         old: Option<&Value>,
         object: &mut Value,
     ) -> Result<(), Status> {
+        limit_ranger::complete(reader, target, operation, old, object);
         if target.subresource != Subresource::None {
             return Ok(());
         }
@@ -75,6 +77,7 @@ impl Plugins {
         old: Option<&Value>,
         object: &Value,
     ) -> Result<Vec<String>, Status> {
+        limit_ranger::check(reader, target, operation, old, object)?;
         self.check_account(reader, target, operation, object).await?;
         let security = PodSecurity { storage: reader.storage(), clock: &self.clock, aside };
         security.check(target, operation, old, object).await
