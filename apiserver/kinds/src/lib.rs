@@ -48,6 +48,6 @@ mod workloads;
 
 pub use groups::{columns, definitions, in_version, is_known, manifests, strategy, warnings, zero_object};
 pub use pods::{account, standards};
-pub use quotas::limits as limit_ranges;
+pub use quotas::{charge, counted, limits as limit_ranges};
 pub use subresource::Subresource;
 pub use user::User;

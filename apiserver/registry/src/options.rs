@@ -31,6 +31,8 @@ pub struct Housekeeping {
     pub token_secrets: Option<TokenSecrets>,
     /// Signs approved CertificateSigningRequests; `None` if nobody does that.
     pub request_signer: Option<Arc<dyn SignRequests>>,
+    /// Count what is used of ResourceQuotas. Without it, only those are enforced that somebody else counts.
+    pub quotas: bool,
     /// Delete Events after an hour.
     pub event_expiry: bool,
     /// Create the default roles and bindings.
@@ -50,6 +52,7 @@ impl Default for Housekeeping {
             root_certificate: None,
             token_secrets: None,
             request_signer: None,
+            quotas: false,
             event_expiry: true,
             roles: true,
             role_aggregation: true,

@@ -14,6 +14,7 @@ mod model;
 mod mutating_policies;
 mod plugins;
 mod pod_security;
+mod quotas;
 mod recreated;
 mod rings;
 mod rules;

@@ -59,6 +59,7 @@ impl ControllerManager {
             token_secrets: Some(TokenSecrets { signer, root_certificate: root_certificate.clone() }),
             request_signer: Some(self.request_signer),
             root_certificate,
+            quotas: true,
             ..Housekeeping::default()
         }
     }

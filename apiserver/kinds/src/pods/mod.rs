@@ -11,7 +11,7 @@ pub(crate) mod gated;
 pub(crate) mod kinds;
 mod names;
 mod parts;
-mod requests;
+pub(crate) mod requests;
 pub(crate) mod resources;
 mod rules;
 pub(crate) mod scheduling;

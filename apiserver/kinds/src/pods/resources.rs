@@ -54,12 +54,12 @@ fn is_huge_pages(name: &str) -> bool {
 }
 
 /// Returns whether the name belongs to Kubernetes: it has no domain, or a domain of `kubernetes.io`.
-fn is_native(name: &str) -> bool {
+pub(crate) fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
 /// Returns whether the name is that of an extended resource, as device plugins offer it.
-fn is_extended(name: &str) -> bool {
+pub(crate) fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
         && qualified_name(&format!("requests.{name}")).is_empty()

@@ -18,6 +18,7 @@ mod namespaces;
 mod part;
 mod policy;
 mod priority_classes;
+mod quotas;
 mod retries;
 mod rings;
 mod service_accounts;

@@ -7,7 +7,7 @@ use futures::join;
 use super::part::run;
 use super::{
     aggregation, api_services, certificate_requests, cleanup, events, flow_control, garbage, namespaces,
-    policy, priority_classes, service_accounts, token_secrets,
+    policy, priority_classes, quotas, service_accounts, token_secrets,
 };
 use crate::options::Housekeeping;
 use crate::write::writes::Writes;
@@ -46,6 +46,9 @@ pub(crate) async fn start(writes: &Arc<Writes>, parts: Housekeeping) {
     }
     if parts.garbage_collection {
         run(writes, "/registry/", garbage::Collector::new);
+    }
+    if parts.quotas {
+        run(writes, "/registry/", quotas::Counting::new);
     }
     if parts.event_expiry {
         events::start(writes);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::allocation::settled;
 use super::changed::{Changed, Failure, Ownership};
+use super::charge::charge;
 use super::ownership::{convert_missing, note};
 use super::writes::Writes;
 use super::{decode, identity, metadata, size, validate};
@@ -88,6 +89,7 @@ impl Writes {
         }
         context.warnings.extend(validate::warnings(target, &object, Some(live)));
         self.admission().validate(context, target, Operation::Update, Some(live), &object).await?;
+        charge(self, context, target, Some(live), &object).await?;
         decode::drop_applied_nulls(served, changed.ownership, &mut object);
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);

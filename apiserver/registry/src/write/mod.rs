@@ -3,6 +3,7 @@
 pub(crate) mod allocation;
 pub(crate) mod change;
 pub(crate) mod changed;
+pub(crate) mod charge;
 pub(crate) mod decode;
 mod definition_writes;
 pub(crate) mod identity;

@@ -6,6 +6,7 @@ use machinery::clock::Clock;
 use machinery::random::Random;
 
 use super::allocation::Allocator;
+use super::charge::QuotaTurns;
 use crate::admission::chain::AdmissionChain;
 use crate::storage::entries::Storage;
 use crate::versions::current::Versions;
@@ -17,6 +18,7 @@ pub(crate) struct Writes {
     versions: Arc<Versions>,
     admission: AdmissionChain,
     allocator: Allocator,
+    quota_turns: QuotaTurns,
     clock: Clock,
     random: Random,
     /// Whether an object can be created only in a namespace that exists.
@@ -33,7 +35,8 @@ impl Writes {
         random: Random,
         needs_namespaces: bool,
     ) -> Self {
-        Self { storage, versions, admission, allocator, clock, random, needs_namespaces }
+        let quota_turns = QuotaTurns::default();
+        Self { storage, versions, admission, allocator, quota_turns, clock, random, needs_namespaces }
     }
 
     pub(crate) fn storage(&self) -> &Storage {
@@ -50,6 +53,10 @@ impl Writes {
 
     pub(crate) fn allocator(&self) -> &Allocator {
         &self.allocator
+    }
+
+    pub(crate) fn quota_turns(&self) -> &QuotaTurns {
+        &self.quota_turns
     }
 
     pub(crate) fn clock(&self) -> &Clock {

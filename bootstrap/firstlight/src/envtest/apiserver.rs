@@ -153,6 +153,7 @@ fn housekeeping(controllers: bool) -> Housekeeping {
         namespace_deletion: controllers,
         service_accounts: controllers,
         role_aggregation: controllers,
+        quotas: controllers,
         standard_objects: true,
         ..Housekeeping::default()
     }
