@@ -4,10 +4,8 @@
 pub const MOVING: &str = "firstlight.dev/moving";
 /// On a source object: the server that it moved to.
 pub const MOVED_TO: &str = "firstlight.dev/moved-to";
-/// On an object whose provider has to hand over data that is not in any object yet: [`NEEDED`], then [`READY`].
+/// On an object of a Cluster that is about to move, from its provider: [`READY`]. At rest no object has it.
 pub const HAND_OVER: &str = "firstlight.dev/hand-over";
-/// Value of [`HAND_OVER`]: the data have not been stored yet.
-pub const NEEDED: &str = "needed";
 /// Value of [`HAND_OVER`]: everything that the provider has to hand over is in objects, and does not change.
 pub const READY: &str = "ready";
 /// On an object that its provider has paused for the move, and that nobody at the target might resume: the annotation that pauses it. The
@@ -20,10 +18,8 @@ pub const LISTENER: &str = "inmemorycluster.infrastructure.cluster.x-k8s.io/list
 /// The begin of the name of a listener whose cluster is in the memory of this program.
 pub const HELD_HERE: &str = "firstlight/";
 
-/// Returns whether an object with these annotations needs a hand-over that is not complete.
-pub fn is_needed<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> bool {
-    match annotation(HAND_OVER) {
-        Some(state) => state != READY,
-        None => annotation(LISTENER).is_some_and(|listener| listener.starts_with(HELD_HERE)),
-    }
+/// Returns whether the state of a DevCluster with these annotations is in the memory of this program.
+pub fn is_held_here<'a>(annotation: impl Fn(&str) -> Option<&'a str>) -> bool {
+    annotation(LISTENER).is_some_and(|listener| listener.starts_with(HELD_HERE))
+        && annotation(HAND_OVER) != Some(READY)
 }

@@ -72,13 +72,15 @@ pub enum Held {
 }
 
 impl Held {
-    /// Reads the reason from an object, or from its metadata alone; `None` if the object can be copied.
-    pub fn of(object: &Value) -> Option<Self> {
+    /// Reads the reason from an object of the kind, or from its metadata alone; `None` if the object can be copied.
+    pub fn of(kind: &Kind, object: &Value) -> Option<Self> {
         let annotations = &object["metadata"]["annotations"];
         if annotations.get(names::BLOCK_MOVE).is_some() {
             return Some(Self::Blocked);
         }
-        hand_over::is_needed(|name| annotations.get(name)?.as_str()).then_some(Self::HandsOver)
+        let annotation = |name: &str| annotations.get(name)?.as_str();
+        let waits = kind.hands_over && annotation(names::HAND_OVER) != Some(hand_over::READY);
+        (waits || hand_over::is_held_here(annotation)).then_some(Self::HandsOver)
     }
 }
 
@@ -115,6 +117,16 @@ impl Inventory {
             && self.items.iter().all(|(key, item)| before.fingerprints.get(key) == Some(&item.fingerprint))
     }
 
+    /// Providers hand over when a Cluster is about to move: nobody does where none moves.
+    fn release_without_cluster(&mut self) {
+        let clusters = self.items.keys().filter(|key| key.is_cluster());
+        let namespaces: BTreeSet<String> = clusters.map(|key| key.namespace.clone()).collect();
+        let items = self.items.iter_mut().filter(|(key, _)| !namespaces.contains(&key.namespace));
+        for (_, item) in items.filter(|(_, item)| item.held == Some(Held::HandsOver)) {
+            item.held = None;
+        }
+    }
+
     /// Returns the Clusters and ClusterClasses to pause: those that the source does not keep.
     pub fn roots(&self) -> impl Iterator<Item = &Item> {
         let pausable = |key: &Key| key.is_cluster() || key.is_class();
@@ -132,7 +144,9 @@ impl Discovery {
     /// The server refuses the request or cannot be reached.
     pub async fn read(server: &Server) -> Result<Self> {
         let (definitions, providers) = futures::try_join!(kinds::definitions(server), providers(server))?;
-        Ok(Self { kinds: kinds::kinds(&definitions), definitions, providers })
+        let mut kinds = kinds::kinds(&definitions);
+        kinds::find_handed_over(server, &mut kinds).await?;
+        Ok(Self { kinds, definitions, providers })
     }
 
     /// Reads all objects of the scope.
@@ -226,6 +240,7 @@ impl Discovery {
             inventory.unsteady.extend(unsteady);
             inventory.items.insert(node.key.clone(), item);
         }
+        inventory.release_without_cluster();
         inventory
     }
 }
@@ -240,7 +255,7 @@ pub(crate) struct Found {
 impl Found {
     fn new(kind: &Kind, index: usize, object: Object, value: Value) -> Self {
         let facts = Facts::of(kind, &object.key, &value);
-        let held = Held::of(&value);
+        let held = Held::of(kind, &value);
         let unsteady = unsteady(&object.key, &value);
         let node = Node { key: object.key.clone(), uid: object.uid.clone(), facts };
         let item = Item { object, kind: index, fingerprint: fingerprint(value), held };

@@ -30,6 +30,8 @@ pub struct Kind {
     pub moves: bool,
     /// Whether all of its objects move with everything that they own.
     pub moves_hierarchy: bool,
+    /// Whether its controller writes into each of its objects what the target has to know, once a Cluster beside them is about to move.
+    pub hands_over: bool,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             status: false,
             moves: false,
             moves_hierarchy: false,
+            hands_over: false,
         }
     }
 
@@ -171,6 +174,7 @@ impl Definition {
             status: stored.subresources.as_ref().is_some_and(|found| found["status"].is_object()),
             moves: labels.contains_key(names::MOVE),
             moves_hierarchy: root || labels.contains_key(names::MOVE_HIERARCHY),
+            hands_over: false,
             group,
             kind,
         })
@@ -196,6 +200,20 @@ pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
             })
         })
         .collect()
+}
+
+/// Says which kinds are handed over. A server of this program, which has kinds of its own for machines that boot, has a controller that
+/// prepares BareMetalHosts for a move.
+///
+/// # Errors
+/// The server refuses the request or cannot be reached.
+pub async fn find_handed_over(server: &Server, kinds: &mut [Kind]) -> Result<()> {
+    let Some(hosts) = kinds.iter_mut().find(|kind| kind.is(names::METAL3_GROUP, "BareMetalHost")) else {
+        return Ok(());
+    };
+    let path = format!("/apis/{}", names::NETBOOT_GROUP);
+    hosts.hands_over = server.find("look for kinds of machines that boot", &path).await?.is_some();
+    Ok(())
 }
 
 /// Returns the kinds to look at, sorted by group and kind. clusterctl's own inventory describes the providers that run at a server and

@@ -29,6 +29,11 @@ pub const ADDONS_GROUP: &str = "addons.cluster.x-k8s.io";
 /// The group of clusterctl's inventory.
 pub const INVENTORY_GROUP: &str = "clusterctl.cluster.x-k8s.io";
 
+/// The group of BareMetalHosts.
+pub const METAL3_GROUP: &str = "metal3.io";
+/// The group of the kinds with which this program boots machines.
+pub const NETBOOT_GROUP: &str = "netboot.firstlight.dev";
+
 /// Labels and annotations that a pivot, and providers that respond to it, write on objects of the source. The target's copies have none
 /// of them, nor the name of what listens for a simulated cluster: nothing does there yet.
 pub const OF_THE_PIVOT: &[&str] = &[MOVING, HAND_OVER, LISTENER, PAUSED_BY, MOVED_TO, DELETE_FOR_MOVE, BATCH];

@@ -18,6 +18,7 @@ fn item(value: &Value) -> Item {
         status: true,
         moves: false,
         moves_hierarchy: true,
+        hands_over: false,
     };
     let (object, _) = Object::parse(&kind, &value.to_string()).unwrap();
     Item { object, kind: 0, fingerprint: 0, held: None }

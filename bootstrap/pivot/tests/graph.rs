@@ -19,6 +19,7 @@ fn kind(group: &str, kind: &str) -> Kind {
         status: true,
         moves: kind == "Host",
         moves_hierarchy: root,
+        hands_over: false,
     }
 }
 

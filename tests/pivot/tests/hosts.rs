@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use http::Request;
 use kube::Client;
+use pivot::Options;
 use pivot::report::{Entry, Outcome};
 use pivot_tests::fixture::{Fixture, Size};
+use pivot_tests::journal::Stop;
 use pivot_tests::place::Place;
 use pivot_tests::{Scene, simulated};
 use serde_json::{Value, json};
@@ -18,6 +20,7 @@ const STATUS: &str = "baremetalhost.metal3.io/status";
 const PAUSED: &str = "baremetalhost.metal3.io/paused";
 const DETACHED: &str = "baremetalhost.metal3.io/detached";
 const POWER: &str = "metal.firstlight.dev/power";
+const HAND_OVER: &str = "firstlight.dev/hand-over";
 const CLUSTER_NAME: &str = "cluster.x-k8s.io/cluster-name";
 
 async fn until(scene: &Scene, what: &str, reached: impl Fn() -> bool) {
@@ -168,6 +171,10 @@ fn hosts_move_to_another_firstlight_and_back() {
         describe(&scene).await;
         until(&scene, "rest", || managers.0.is_idle(Duration::from_secs(5))).await;
         let before = NAMES.map(|name| seen(&scene.source, name));
+        for name in NAMES {
+            let annotations = &host(&scene.source, name)["metadata"]["annotations"];
+            assert!(annotations[HAND_OVER].is_null(), "nobody moves {name}");
+        }
         for (pivot, from, to, manager) in [
             (scene.pivot().unwrap(), &scene.source, &scene.target, &managers.1),
             (scene.pivot_back().unwrap(), &scene.target, &scene.source, &managers.0),
@@ -187,6 +194,34 @@ fn hosts_move_to_another_firstlight_and_back() {
         assert_eq!(scene.watch.violations(), Vec::<String>::new());
         managers.0.stop().await;
         managers.1.stop().await;
+    });
+}
+
+/// Neither the pivot nor the controllers of the source have ended their work when both are started again.
+#[test]
+fn hosts_are_handed_over_after_a_stop_in_the_middle() {
+    let fixture = Fixture::make(SIZE).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        let manager = scene.source.manage();
+        describe(&scene).await;
+        until(&scene, "rest", || manager.is_idle(Duration::from_secs(5))).await;
+        manager.stop().await;
+        let stop = Stop { record: 4, written: true };
+        assert!(scene.pivot_with(Options::default(), Some(stop)).unwrap().run().await.is_err());
+        let journal = pivot::Journal::open(Box::new(scene.disk.clone())).unwrap();
+        assert!(journal.state().paused && journal.state().copied.is_empty());
+        drop(journal);
+        let manager = scene.source.manage();
+        let report = scene.pivot().unwrap().resume().await.unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.findings.is_empty(), "{report}");
+        for name in NAMES {
+            let annotations = &host(&scene.target, name)["metadata"]["annotations"];
+            assert!(annotations[STATUS].is_string() && annotations[HAND_OVER].is_null(), "{name}");
+        }
+        is_whole(&scene.target);
+        is_gone(&scene.source);
+        manager.stop().await;
     });
 }
 

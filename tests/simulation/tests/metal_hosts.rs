@@ -184,7 +184,7 @@ fn a_host_without_a_bmc_is_made_ready_to_move_and_taken_back() {
         create::<BareMetalHost>(life, json!({"metadata": metadata, "spec": spec})).await?;
         until::<BareMetalHost>(life, key("a"), "in use", |host| {
             host.is_some_and(|host| {
-                annotation(host, "firstlight.dev/hand-over") == Some("needed")
+                annotation(host, "firstlight.dev/hand-over").is_none()
                     && host.status.as_ref().is_some_and(|status| status.provisioning.state == "provisioned")
             })
         })

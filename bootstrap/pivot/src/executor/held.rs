@@ -160,7 +160,7 @@ fn state(kind: &Kind, change: &Change) -> Option<(Key, Option<Held>)> {
         name: metadata["name"].as_str().filter(|_| change.kind != "ERROR")?.to_owned(),
     };
     let gone = change.kind == "DELETED";
-    Some((key, Held::of(&change.object).filter(|_| !gone)))
+    Some((key, Held::of(kind, &change.object).filter(|_| !gone)))
 }
 
 fn not_handed_over(key: &Key) -> Finding {

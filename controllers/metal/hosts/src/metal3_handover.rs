@@ -20,7 +20,7 @@ use engine::{
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use schemas::cluster::Cluster;
-use schemas::hand_over::{HAND_OVER, MOVING, NEEDED, PAUSED_BY, READY};
+use schemas::hand_over::{HAND_OVER, MOVING, PAUSED_BY, READY};
 use schemas::infrastructure::Metal3Machine;
 use schemas::metal3::{BareMetalHost, BareMetalHostStatus, BmcDetails};
 use schemas::names::{CLUSTER_NAME, ENVIRONMENT};
@@ -124,7 +124,9 @@ pub fn plan(host: &BareMetalHost, cluster: &Cluster) -> Result<Plan> {
         if let Some(means) = handed_over {
             take_back(&mut wanted, means);
         }
-        wanted.metadata.annotations.get_or_insert_default().insert(HAND_OVER.to_owned(), NEEDED.to_owned());
+        if let Some(annotations) = &mut wanted.metadata.annotations {
+            annotations.remove(HAND_OVER);
+        }
     }
     let has_stand_in = annotation(&wanted, HANDED_OVER).is_some_and(|means| means != NOTHING);
     Ok(Plan { host: wanted, has_stand_in })

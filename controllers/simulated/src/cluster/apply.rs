@@ -72,7 +72,7 @@ impl DevClusterController {
     pub(super) async fn bring_back(&self, dev: &DevCluster, cluster: Option<&Cluster>) -> Result<()> {
         let (Some(name), Some(cluster)) = (owners::named::<Cluster>(dev), cluster) else { return Ok(()) };
         let port = dev.spec.control_plane_endpoint.as_ref().and_then(port);
-        let ran_here = hand_over::is_needed(|name| annotation(dev, name)) && port.is_some();
+        let ran_here = hand_over::is_held_here(|name| annotation(dev, name)) && port.is_some();
         if !ran_here || is_deleting(dev) || is_moving(cluster) {
             return Ok(());
         }
