@@ -203,7 +203,7 @@ pub async fn definitions(server: &Server) -> Result<Vec<Definition>> {
 }
 
 /// Says which kinds are handed over. A server of this program, which has kinds of its own for machines that boot, has a controller that
-/// prepares BareMetalHosts for a move.
+/// prepares BareMetalHosts for a move, unless it names its providers and Metal3's is not among them.
 ///
 /// # Errors
 /// The server refuses the request or cannot be reached.
@@ -211,8 +211,12 @@ pub async fn find_handed_over(server: &Server, kinds: &mut [Kind]) -> Result<()>
     let Some(hosts) = kinds.iter_mut().find(|kind| kind.is(names::METAL3_GROUP, "BareMetalHost")) else {
         return Ok(());
     };
-    let path = format!("/apis/{}", names::NETBOOT_GROUP);
-    hosts.hands_over = server.find("look for kinds of machines that boot", &path).await?.is_some();
+    let group = format!("/apis/{}", names::NETBOOT_GROUP);
+    let group = server.find("look for kinds of machines that boot", &group);
+    let built_in = server.find("look for built-in providers", names::BUILT_IN_PROVIDERS);
+    let (group, built_in) = futures::try_join!(group, built_in)?;
+    let is_built_in = built_in.is_none_or(|built_in| built_in["data"]["infrastructure-metal3"].is_string());
+    hosts.hands_over = group.is_some() && is_built_in;
     Ok(())
 }
 

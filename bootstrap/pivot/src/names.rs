@@ -33,6 +33,8 @@ pub const INVENTORY_GROUP: &str = "clusterctl.cluster.x-k8s.io";
 pub const METAL3_GROUP: &str = "metal3.io";
 /// The group of the kinds with which this program boots machines.
 pub const NETBOOT_GROUP: &str = "netboot.firstlight.dev";
+/// The ConfigMap in which a server of this program names the providers whose controllers run in its process.
+pub const BUILT_IN_PROVIDERS: &str = "/api/v1/namespaces/kube-system/configmaps/firstlight-providers";
 
 /// Labels and annotations that a pivot, and providers that respond to it, write on objects of the source. The target's copies have none
 /// of them, nor the name of what listens for a simulated cluster: nothing does there yet.

@@ -225,6 +225,25 @@ fn hosts_are_handed_over_after_a_stop_in_the_middle() {
     });
 }
 
+/// Nobody prepares hosts where the server names its providers and Metal3's is not among them.
+#[test]
+fn hosts_whose_controllers_do_not_run_are_not_waited_for() {
+    let fixture = Fixture::make(SIZE).unwrap();
+    simulated(async {
+        let scene = Scene::new(&fixture).await.unwrap();
+        describe(&scene).await;
+        let client = scene.source.plane.client("kubectl");
+        let built_in = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "firstlight-providers"},
+            "data": {"infrastructure-docker": "{}"}});
+        send(&client, "POST", "/api/v1/namespaces/kube-system/configmaps", &built_in).await;
+        let report = scene.pivot().unwrap().run().await.unwrap_or_else(|error| panic!("{error}"));
+        assert!(!report.objects.is_empty(), "{report}");
+        for name in NAMES {
+            assert!(host(&scene.target, name)["metadata"]["name"].is_string(), "{name}");
+        }
+    });
+}
+
 /// The target runs the controllers of Metal3, which restore a host only from its annotations
 /// (`contract/metal3`, §3.3 and §3.5).
 #[test]
