@@ -8,15 +8,17 @@ pub trait Backend: Send + Sync + 'static {
     /// Returns the provider ID of a pool.
     fn provider_id(&self, dev: &DevMachinePool, pool: &MachinePool) -> String;
 
-    /// Writes the backend into a new DevMachine, and what it needs to know of its pool.
+    /// Writes the backend into a new DevMachine.
     ///
     /// # Errors
     /// Says what the pool lacks, so that it can have no machines.
     fn fill(&self, machine: &mut DevMachine, dev: &DevMachinePool, pool: &MachinePool) -> Result<(), String>;
 
-    /// Returns what a machine was made of. A machine that was made of something else than a new one is replaced.
-    fn made_of<'a>(&self, machine: &'a DevMachine) -> Option<&'a str>;
-
-    /// Returns the Kubernetes version of a machine's Node, once it is known.
-    fn version<'a>(&self, dev: &'a DevMachine, machine: Option<&'a Machine>) -> Option<&'a str>;
+    /// Returns whether a machine was made of something else than the new one that was filled for the pool. Such a machine is replaced.
+    fn is_outdated(
+        &self,
+        member: (&DevMachine, Option<&Machine>),
+        new: &DevMachine,
+        pool: &MachinePool,
+    ) -> bool;
 }

@@ -32,13 +32,19 @@ impl Backend for Docker {
         Ok(())
     }
 
-    fn made_of<'a>(&self, machine: &'a DevMachine) -> Option<&'a str> {
-        machine.spec.backend.docker.as_ref()?.custom_image.as_deref()
+    fn is_outdated(
+        &self,
+        (dev, _): (&DevMachine, Option<&Machine>),
+        new: &DevMachine,
+        _: &MachinePool,
+    ) -> bool {
+        image_of(dev) != image_of(new)
     }
+}
 
-    fn version<'a>(&self, _: &'a DevMachine, machine: Option<&'a Machine>) -> Option<&'a str> {
-        machine?.spec.version.as_deref()
-    }
+/// Returns the image of which a DevMachine was made.
+pub fn image_of(machine: &DevMachine) -> Option<&str> {
+    machine.spec.backend.docker.as_ref()?.custom_image.as_deref()
 }
 
 /// Returns the image of new machines.

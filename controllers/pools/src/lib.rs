@@ -14,5 +14,5 @@ mod status;
 
 pub use backend::Backend;
 pub use controller::start;
-pub use docker::{DOCKER, node_image};
+pub use docker::{DOCKER, image_of, node_image};
 pub use in_memory::IN_MEMORY;

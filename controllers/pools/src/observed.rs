@@ -22,8 +22,6 @@ pub struct Member {
     pub machine: Option<Arc<Machine>>,
     /// Whether it was made of something else than a new one.
     pub is_outdated: bool,
-    /// The Kubernetes version of its Node.
-    pub version: Option<String>,
 }
 
 impl Member {
@@ -80,12 +78,11 @@ impl Observed {
         let (dev, pool, cluster) = objects;
         let mut new = machine(&dev, &pool);
         let new = backend.fill(&mut new, &dev, &pool).map(|()| new);
-        let is_outdated = |member: &DevMachine| {
-            new.as_ref().is_ok_and(|new| backend.made_of(new) != backend.made_of(member))
+        let is_outdated = |dev: &DevMachine, machine: Option<&Machine>| {
+            new.as_ref().is_ok_and(|new| backend.is_outdated((dev, machine), new, &pool))
         };
         let members = machines.into_iter().map(|(dev, machine)| Member {
-            is_outdated: is_outdated(&dev),
-            version: backend.version(&dev, machine.as_deref()).map(str::to_owned),
+            is_outdated: is_outdated(&dev, machine.as_deref()),
             dev,
             machine,
         });

@@ -65,7 +65,8 @@ fn instance(member: &Member) -> DevMachinePoolInstance {
     DevMachinePoolInstance {
         instance_name: member.dev.metadata.name.clone(),
         provider_id: member.dev.spec.provider_id.clone(),
-        version: member.version.clone(),
+        // It is that of the Node, once there is one.
+        version: member.machine.as_ref().and_then(|machine| machine.spec.version.clone()),
         ready: Some(member.is_up()),
         addresses: status.map(|status| status.addresses.clone()).unwrap_or_default(),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use dev_machine_pools::names::{FINALIZER, KUBERNETES_VERSION};
+use dev_machine_pools::names::FINALIZER;
 use dev_machine_pools::observed::{Member, Observed};
 use dev_machine_pools::plan::{Plan, plan};
 use dev_machine_pools::{Backend, DOCKER, IN_MEMORY};
@@ -27,7 +27,7 @@ type Part = (Arc<DevMachine>, Option<Arc<Machine>>);
 fn member(name: &str, words: &[&str]) -> Part {
     let version = if words.contains(&"old") { "v1.35.0" } else { "v1.36.0" };
     let docker = json!({"customImage": format!("kindest/node:{version}")});
-    let mut dev = json!({"metadata": {"name": name, "annotations": {KUBERNETES_VERSION: version}},
+    let mut dev = json!({"metadata": {"name": name},
         "spec": {"backend": {"docker": docker}}});
     if !words.contains(&"starting") {
         dev["spec"]["providerID"] = format!("test://{name}").into();
@@ -218,7 +218,7 @@ fn a_new_machine_has_the_labels_of_the_contract() {
 fn each_backend_makes_its_own_machines() {
     let simulated = plan(&of_backend(IN_MEMORY, 1, vec![]), now());
     let machine = serde_json::to_value(&simulated.create[0]).unwrap();
-    assert_eq!(machine["metadata"]["annotations"][KUBERNETES_VERSION], "v1.36.0");
+    assert_eq!(machine["metadata"]["annotations"], json!({"c": "d"}), "only those of the template");
     assert_eq!(machine["spec"]["backend"], json!({"inMemory": {}}));
     assert_eq!(simulated.wanted.spec.provider_id.as_deref(), Some("in-memory:///default/pool"));
 

@@ -59,6 +59,12 @@ fn missing(life: &Life, replicas: usize, version: &str) -> Vec<String> {
     if (machines, devs) != (replicas, replicas + 1) {
         missing.push(format!("{machines} Machines, {devs} DevMachines"));
     }
+    let annotated = objects::<DevMachine>(life).all();
+    let ours = |name: &String| name.contains("firstlight.dev/");
+    let annotated =
+        annotated.iter().filter(|dev| dev.metadata.annotations.iter().flatten().any(|(name, _)| ours(name)));
+    missing
+        .extend(annotated.map(|dev| format!("DevMachine {:?} has an annotation of ours", dev.metadata.name)));
     let cluster = objects::<Cluster>(life).get(&name("pooled"));
     if !cluster.as_ref().is_some_and(|cluster| cluster.condition_is_true("Available")) {
         missing.push(format!(

@@ -22,7 +22,7 @@ use engine::{
     Objects, Outcome, Planned, Request, Result, Upstream,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 
 use crate::backend::Backend;
@@ -52,12 +52,14 @@ pub const CONTROLLER: Descriptor<Backend> = Descriptor {
 fn start(manager: &Manager, backend: &Backend) {
     let objects = manager.objects::<DevMachine>();
     let machines = manager.objects::<Machine>();
+    let pools = manager.objects::<MachinePool>();
     let clusters = manager.objects::<Cluster>();
     let secrets = manager.objects::<Secret>();
     let config_maps = manager.objects::<ConfigMap>();
     let controller = DevMachineController {
         objects: objects.clone(),
         machines: machines.clone(),
+        pools: pools.clone(),
         clusters: clusters.clone(),
         secrets: secrets.clone(),
         config_maps: config_maps.clone(),
@@ -73,7 +75,8 @@ fn start(manager: &Manager, backend: &Backend) {
         .watches(&clusters, move |change| of_cluster(change, &of_clusters))
         .watches(&config_maps, move |change| signal::of_config_map(change, &of_signals))
         .stands_aside(&controller.upstream, move || requests_of(&all.all()))
-        .reads(&secrets);
+        .reads(&secrets)
+        .reads(&pools);
     backend.notify_machines(running.queue(), move |cluster| requests_of(&of_backend.by_cluster(cluster)));
     running.start(Frame::new(controller));
 }

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use dev_machine_pools::names::KUBERNETES_VERSION;
 use engine::initialization;
 use engine::object::{annotation, is_deleting, label, uid};
 use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use schemas::HasConditions;
-use schemas::cluster::{Cluster, Machine};
+use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::DevMachine;
 
 use super::failures::{Draw, is_draw_due};
@@ -23,6 +22,7 @@ use crate::workload::part::Part;
 pub(super) struct DevMachineController {
     pub objects: Objects<DevMachine>,
     pub machines: Objects<Machine>,
+    pub pools: Objects<MachinePool>,
     pub clusters: Objects<Cluster>,
     pub secrets: Objects<Secret>,
     pub config_maps: Objects<ConfigMap>,
@@ -37,6 +37,8 @@ pub(super) struct Read {
     pub dev: Arc<DevMachine>,
     /// Its Machine.
     pub machine: Arc<Machine>,
+    /// The MachinePool that owns its Machine.
+    pub pool: Option<Arc<MachinePool>>,
     /// Its Cluster.
     pub cluster: Arc<Cluster>,
     /// The Cluster's name.
@@ -54,7 +56,7 @@ pub(super) struct Read {
 impl Read {
     /// Returns the Kubernetes version of the Node. The Machine of a MachinePool has none before its Node exists.
     pub(super) fn version(&self) -> String {
-        let of_pool = || annotation(self.dev.as_ref(), KUBERNETES_VERSION).map(str::to_owned);
+        let of_pool = || self.pool.as_ref()?.spec.template.spec.version.clone();
         self.machine.spec.version.clone().or_else(of_pool).unwrap_or_default()
     }
 
@@ -107,11 +109,12 @@ impl DevMachineController {
     /// Reads the state for the plan of `dev`; `None` if it has no Machine yet.
     pub(super) async fn read(&self, dev: Arc<DevMachine>, cluster: Arc<Cluster>) -> Option<Read> {
         let machine = self.machine_of(&dev)?;
+        let pool = owners::named::<MachinePool>(machine.as_ref()).and_then(|name| self.pools.get(&name));
         let name = NamespacedName::of(cluster.as_ref());
         let control_plane = label(machine.as_ref(), CONTROL_PLANE).is_some();
         let workload = self.backend.get(&name).await;
         let draw = is_draw_due(dev.metadata.annotations.as_ref()).then(|| self.draw());
         let signal = signal::read(&self.config_maps, &dev);
-        Some(Read { dev, machine, cluster, name, workload, control_plane, signal, draw })
+        Some(Read { dev, machine, pool, cluster, name, workload, control_plane, signal, draw })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use dev_machine_pools::{DOCKER, node_image};
+use dev_machine_pools::{image_of, node_image};
 use engine::object::{is_deleting, uid};
 use engine::{Manager, NamespacedName, Objects, Upstream, owners};
 use k8s_openapi::api::core::v1::{Node, Secret};
@@ -126,9 +126,7 @@ impl DevMachineController {
     /// Returns whether another machine of the pool will be there as long as this one: it does not go, and an upgrade does not replace it.
     fn stays_with(&self, other: &DevMachine, dev: &DevMachine) -> bool {
         let goes = |machine: Arc<Machine>| is_deleting(machine.as_ref());
-        !is_deleting(other)
-            && !self.machine_of(other).is_some_and(goes)
-            && DOCKER.made_of(other) == DOCKER.made_of(dev)
+        !is_deleting(other) && !self.machine_of(other).is_some_and(goes) && image_of(other) == image_of(dev)
     }
 
     fn data(&self, dev: &DevMachine, name: &NamespacedName, secret: Option<&str>, host: &str) -> Data {
