@@ -407,12 +407,12 @@ async fn defaults(registry: &Registry, plural: &str, count: usize) -> Vec<Value>
 
 #[tokio::test(start_paused = true)]
 async fn every_default_role_is_there_with_its_rules() {
-    const SOURCE: &str = include_str!("../policy/roles.txt");
+    let source = concat!(include_str!("../policy/roles.txt"), include_str!("../policy/controllers.txt"));
     let registry = open().await;
     let (mut found, mut rules) = (0, 0);
     for plural in ["clusterroles", "roles", "clusterrolebindings", "rolebindings"] {
         let head = format!("{} ", plural.trim_end_matches('s'));
-        let wanted = SOURCE.lines().filter(|line| line.starts_with(&head)).count();
+        let wanted = source.lines().filter(|line| line.starts_with(&head)).count();
         let all = defaults(&registry, plural, wanted).await;
         assert_eq!(all.len(), wanted, "{plural}");
         found += all.len();
@@ -427,6 +427,12 @@ async fn every_default_role_is_there_with_its_rules() {
                     "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
                 })
             );
+            assert_eq!(
+                named("system:controller:job-controller")["rules"][0],
+                json!({
+                    "verbs": ["get", "list", "patch", "update", "watch"], "apiGroups": ["batch"], "resources": ["jobs"],
+                })
+            );
             let count = |name: &str| named(name)["rules"].as_array().unwrap().len();
             let (view, edit, admin) = (count("view"), count("edit"), count("admin"));
             assert_eq!(view, count("system:aggregate-to-view"));
@@ -436,7 +442,7 @@ async fn every_default_role_is_there_with_its_rules() {
     }
     assert_eq!(
         found,
-        SOURCE.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).count()
+        source.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase())).count()
     );
-    assert_eq!(rules, SOURCE.lines().filter(|line| line.starts_with("  ")).count());
+    assert_eq!(rules, source.lines().filter(|line| line.starts_with("  ")).count());
 }

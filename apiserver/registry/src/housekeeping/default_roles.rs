@@ -1,10 +1,11 @@
-//! The default roles and bindings of a cluster, read from `policy/roles.txt`.
+//! The default roles and bindings of a cluster, read from `policy/roles.txt` and `policy/controllers.txt`.
 
 use serde_json::{Value, json};
 
 use super::aggregation;
 
-const SOURCE: &str = include_str!("../../policy/roles.txt");
+const SOURCES: [&str; 2] =
+    [include_str!("../../policy/roles.txt"), include_str!("../../policy/controllers.txt")];
 const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// An object that must exist.
@@ -103,11 +104,10 @@ fn verbs(text: &str) -> Vec<String> {
     list(&text.collect::<Vec<_>>().join(","))
 }
 
-/// Returns all roles and bindings, in the order in which a real API server creates them. Aggregated roles already
-/// contain their rules.
+/// Returns all roles and bindings. Aggregated roles already contain their rules.
 pub(crate) fn all() -> Vec<Wanted> {
     let mut all: Vec<Wanted> = Vec::new();
-    for line in SOURCE.lines().filter(|line| !line.starts_with('#')) {
+    for line in SOURCES.iter().flat_map(|source| source.lines()).filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.starts_with(' ') {
             if let Some(role) = all.last_mut() {
