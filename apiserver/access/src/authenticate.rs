@@ -10,6 +10,7 @@ use kinds::user::User;
 
 use crate::certificate::InvalidCertificate;
 use crate::socket;
+use crate::tokens::TokenUse;
 
 /// Finds the user behind a request.
 pub trait Authenticator: Send + Sync + 'static {
@@ -25,6 +26,11 @@ pub trait Authenticator: Send + Sync + 'static {
     /// Says in the words of kube-apiserver's TokenReview why the token is invalid.
     fn review(&self, _token: &str, _audiences: &[String]) -> Result<(User, Vec<String>), String> {
         Err(INVALID_TOKEN.to_owned())
+    }
+
+    /// Takes the uses of tokens in Secrets that no label says yet.
+    fn take_uses(&self) -> Vec<TokenUse> {
+        Vec::new()
     }
 }
 

@@ -5,6 +5,7 @@ mod claims;
 mod jwt;
 mod secrets;
 mod service_account;
+mod uses;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ use sha2::{Digest, Sha256};
 use store::{Key, Store};
 
 pub use claims::{Bound, Claims, Reference};
+pub use uses::{LAST_USED, TokenUse};
 
 use crate::authenticate::{Authenticator, INVALID_TOKEN, bearer_token, without_token};
 use crate::rbac::quoted;
@@ -46,6 +48,7 @@ pub(super) struct Inner {
     jwks_uri: String,
     /// Claims of tokens whose signature was verified, by the token's hash.
     remembered: Cache<[u8; 32], Arc<Signed>>,
+    uses: uses::Uses,
 }
 
 /// The claims of a token that this server signed.
@@ -93,7 +96,8 @@ impl Tokens {
         let issuer = issuer.to_owned();
         let jwks_uri = format!("{}{JWKS_PATH}", issuer.trim_end_matches('/'));
         let remembered = Cache::new(REMEMBERED_TOKENS);
-        Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered }))
+        let uses = uses::Uses::default();
+        Self(Arc::new(Inner { store, clock, random, keys, issuer, jwks_uri, remembered, uses }))
     }
 
     /// Returns the default audiences of tokens: the API server.
@@ -201,6 +205,10 @@ impl Authenticator for Tokens {
                 Err(Status::unauthorized())
             }
         }
+    }
+
+    fn take_uses(&self) -> Vec<TokenUse> {
+        self.0.uses.take()
     }
 
     fn review(&self, token: &str, audiences: &[String]) -> Result<(User, Vec<String>), String> {

@@ -83,6 +83,7 @@ pub(super) fn verify(
     if uid != claims.uid {
         return refused(format!("ServiceAccount UID ({uid}) does not match claim ({})", claims.uid));
     }
+    inner.uses.note(namespace, &secret, &inner.clock);
     if is_marked_invalid(&secret) {
         return refused(format!(
             "the token in secret {namespace}/{} for service account {namespace}/{account} has been marked invalid. Use tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label from the secret to temporarily allow use of this token",

@@ -16,6 +16,7 @@ use super::reached::limit_of;
 use super::read_body::RequestBody;
 use super::target::path::{ResourcePath, unescaped};
 use super::target::route::{Route, no_such_resource, route};
+use super::token_uses;
 use super::verb::Verb;
 use crate::metrics::Metrics;
 use crate::paths::nonresource::answer_given;
@@ -97,7 +98,9 @@ async fn reply(
     if verb != Verb::Watch {
         query.check_timeout()?;
     }
-    let user = record.asked_by(services.authenticator.authenticate(parts)?);
+    let user = services.authenticator.authenticate(parts);
+    token_uses::label(&services.registry, &*services.authenticator).await;
+    let user = record.asked_by(user?);
     if let Some(presence) = parts.extensions.get::<Presence>() {
         signed_in(&services.metrics, presence, user);
     }

@@ -15,6 +15,7 @@ pub(crate) mod read_body;
 pub(crate) mod refusal;
 pub(crate) mod seats;
 pub(crate) mod target;
+pub(crate) mod token_uses;
 pub(crate) mod turns;
 pub(crate) mod verb;
 pub(crate) mod write_options;

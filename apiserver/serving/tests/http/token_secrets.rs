@@ -101,3 +101,35 @@ async fn a_token_that_its_secret_lost_is_not_valid() {
     assert_eq!(harness.post(SECRETS, &secret("nobodys", "nobody")).await.code, 201);
     events.until(|kind, secret| kind == "DELETED" && secret["metadata"]["name"] == "nobodys").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_says_on_which_day_its_token_was_used() {
+    let mut harness = Harness::guarded().await;
+    let mut events = Events::open(&harness).await;
+    harness.post(ACCOUNTS, &account("robot")).await;
+    harness.post(SECRETS, &secret("token", "robot")).await;
+    let filled = events.until(|_, secret| !secret["data"]["token"].is_null()).await;
+    let token =
+        String::from_utf8(STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap()).unwrap();
+    let label = "kubernetes.io/legacy-token-last-used";
+    assert!(filled["metadata"]["labels"][label].is_null());
+    let path = format!("{SECRETS}/token");
+    assert_eq!(who(&mut harness, &token).await.0, 201);
+    let used = harness.get(&path).await.json();
+    let today = machinery::clock::rfc3339(harness.clock.now())[..10].to_owned();
+    assert_eq!(used["metadata"]["labels"][label], today);
+    // Once a day.
+    assert_eq!(who(&mut harness, &token).await.0, 201);
+    let again = harness.get(&path).await.json();
+    assert_eq!(again["metadata"]["resourceVersion"], used["metadata"]["resourceVersion"]);
+    // A review is a use, too, and so is one that is refused.
+    let merge = [("content-type", "application/merge-patch+json")];
+    let marked = json!({"metadata": {"labels":
+        {label: "2020-01-01", "kubernetes.io/legacy-token-invalid-since": "2026-11-21"}}});
+    harness.call("PATCH", &path, &merge, marked.to_string().as_bytes()).await;
+    let review =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
+    let reviews = "/apis/authentication.k8s.io/v1/tokenreviews";
+    assert_eq!(harness.post(reviews, &review).await.json()["status"]["authenticated"], Value::Null);
+    assert_eq!(harness.get(&path).await.json()["metadata"]["labels"][label], today);
+}

@@ -8,6 +8,7 @@ use super::{access, who};
 use crate::request::asked::Asked;
 use crate::request::input;
 use crate::request::read_body::RequestBody;
+use crate::request::token_uses;
 use crate::request::write_options::apply_options;
 use crate::resources::writes::object;
 use crate::response::answer::Answer;
@@ -46,7 +47,9 @@ pub(crate) async fn review(
         warnings.append(&mut context.warnings);
         return bound.map(|()| Answer::value(201, &crate::resources::pods::posted::success(), media).into());
     }
-    let answer = reviewed(services, asked, served, object)?;
+    let answer = reviewed(services, asked, served, object);
+    token_uses::label(&services.registry, &*services.authenticator).await;
+    let answer = answer?;
     Ok(Answer::value(201, &answer, media).into())
 }
 
