@@ -119,6 +119,22 @@ async fn what_failed_after_its_charge_is_given_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_quota_that_limits_nothing_any_more_refuses_nothing() {
+    let plane = Plane::counting().await;
+    plane.quota("q", json!({"hard": {"configmaps": "0"}})).await;
+    assert!(plane.create("configmaps", map("a")).await.is_err());
+    let quotas = plane.served("resourcequotas");
+    let patch = PatchBody::Merge(json!({"spec": {"hard": null}}).to_string().into());
+    plane.0.patch(&mut context(), &quotas, "default", "q", Subresource::None, patch).await.unwrap();
+    plane.until("q", |status| status["hard"]["configmaps"].is_null()).await;
+    plane.create("configmaps", map("a")).await.unwrap();
+    // At rest, nothing is written.
+    let revision = plane.0.store().revision();
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(plane.0.store().revision(), revision);
+}
+
+#[tokio::test(start_paused = true)]
 async fn many_at_once_never_exceed_a_quota() {
     let plane = Plane::counting().await;
     plane.quota("q", json!({"hard": {"configmaps": "7"}})).await;

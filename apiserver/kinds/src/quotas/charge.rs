@@ -161,7 +161,10 @@ impl<'a> Count<'a> {
                 .used
                 .iter()
                 .all(|(name, used)| before.get(name).is_some_and(|old| old.compare(used).is_eq()));
-        let is_current = same && *hard == status["hard"] && !hard.is_null();
-        (!is_current).then(|| serde_json::json!({"hard": hard, "used": written(&self.used)}))
+        let is_nothing = |list: &Value| list.as_object().is_none_or(Map::is_empty);
+        let limits_nothing = is_nothing(hard) && is_nothing(&status["hard"]);
+        let is_current = same && (limits_nothing || *hard == status["hard"]);
+        (!is_current)
+            .then(|| serde_json::json!({"hard": written(&amounts::read(hard)), "used": written(&self.used)}))
     }
 }

@@ -52,9 +52,7 @@ pub(crate) async fn charge(
     object: &Value,
 ) -> Result<(), Status> {
     let (definition, namespace) = (&target.served.definition, target.namespace);
-    let prefix = format!("/registry/core/resourcequotas/{namespace}/");
-    let is_free = !definition.namespaced || namespace.is_empty() || context.is_start;
-    if is_free || writes.storage().count(&prefix) == 0 {
+    if !definition.namespaced || namespace.is_empty() || context.is_start {
         return Ok(());
     }
     let part = target.subresource;
@@ -62,6 +60,9 @@ pub(crate) async fn charge(
     let Some(counted) = counted.filter(|counted| counted.is_charged(part, object, old)) else {
         return Ok(());
     };
+    if writes.storage().count(&format!("/registry/core/resourcequotas/{namespace}/")) == 0 {
+        return Ok(());
+    }
     let turn = writes.quota_turns().of(namespace);
     let _turn = turn.lock().await;
     let mut overtaken: Option<(Vec<String>, Status)> = None;
