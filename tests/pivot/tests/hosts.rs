@@ -231,7 +231,9 @@ fn hosts_whose_controllers_do_not_run_are_not_waited_for() {
     let fixture = Fixture::make(SIZE).unwrap();
     simulated(async {
         let scene = Scene::new(&fixture).await.unwrap();
+        let manager = scene.source.manage();
         describe(&scene).await;
+        manager.stop().await;
         let client = scene.source.plane.client("kubectl");
         let built_in = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "firstlight-providers"},
             "data": {"infrastructure-docker": "{}"}});
