@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
-use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Cluster, cluster};
 
 /// Creates an object in the namespace `default`, and waits for what follows.
-async fn create<K>(cluster: &Cluster, object: Value) -> Api<K>
+pub(super) async fn create<K>(cluster: &Cluster, object: Value) -> Api<K>
 where
     K: kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>
         + Clone
@@ -29,7 +28,7 @@ where
     api
 }
 
-async fn merge<K: Clone + Debug + DeserializeOwned>(
+pub(super) async fn merge<K: Clone + Debug + DeserializeOwned>(
     cluster: &Cluster,
     api: &Api<K>,
     name: &str,
@@ -40,7 +39,7 @@ async fn merge<K: Clone + Debug + DeserializeOwned>(
 }
 
 /// Returns the Pods with the label `app: x` that no deletion ends.
-async fn pods(cluster: &Cluster) -> Vec<Pod> {
+pub(super) async fn pods(cluster: &Cluster) -> Vec<Pod> {
     let all = Api::<Pod>::default_namespaced(cluster.client());
     let pods = all.list(&ListParams::default().labels("app=x")).await.unwrap().items;
     pods.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect()
@@ -50,7 +49,7 @@ fn node_of(pod: &Pod) -> String {
     pod.spec.clone().unwrap().node_name.unwrap_or_default()
 }
 
-fn phase(pod: &Pod) -> String {
+pub(super) fn phase(pod: &Pod) -> String {
     pod.status.clone().unwrap().phase.unwrap_or_default()
 }
 
@@ -59,7 +58,7 @@ fn images(pods: &[Pod]) -> Vec<String> {
 }
 
 /// A template, and the selector for its Pods.
-fn spec(more: Value) -> Value {
+pub(super) fn spec(more: Value) -> Value {
     let mut spec = json!({
         "selector": {"matchLabels": {"app": "x"}},
         "template": {"metadata": {"labels": {"app": "x"}}, "spec": {
@@ -235,22 +234,9 @@ async fn a_stateful_set_has_pods_with_numbers_and_of_its_template() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_is_complete_and_a_pod_of_nobody_runs() {
+async fn a_pod_of_nobody_runs() {
     let cluster = cluster().await;
     cluster.start("a", 1).await;
-    let mut template = spec(json!({}))["template"].clone();
-    template["spec"]["restartPolicy"] = "Never".into();
-    for (name, mode, indexes) in [("plain", "NonIndexed", None), ("numbered", "Indexed", Some("0-2"))] {
-        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {
-            "template": template, "completions": 3, "parallelism": 2, "completionMode": mode}});
-        let jobs: Api<Job> = create(&cluster, job).await;
-        let status = jobs.get(name).await.unwrap().status.unwrap();
-        assert_eq!((status.succeeded, status.active), (Some(3), None), "{name}");
-        let conditions = status.conditions.unwrap();
-        let kinds: Vec<&str> = conditions.iter().map(|condition| condition.type_.as_str()).collect();
-        assert_eq!(kinds, ["SuccessCriteriaMet", "Complete"]);
-        assert_eq!(status.completed_indexes.as_deref(), indexes);
-    }
     let bare = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "bare"}, "spec": {
         "containers": [{"name": "c", "image": "i"}], "tolerations": [{"operator": "Exists"}]}});
     let all: Api<Pod> = create(&cluster, bare).await;
@@ -259,22 +245,19 @@ async fn a_job_is_complete_and_a_pod_of_nobody_runs() {
     assert!(pod.status.unwrap().container_statuses.unwrap()[0].ready);
 }
 
-/// Each of its Pods ends at once, and others follow for ever.
 #[tokio::test(start_paused = true)]
-async fn a_job_without_end_keeps_nobody_waiting() {
+async fn a_pod_that_is_taken_from_its_controller_is_replaced() {
     let cluster = cluster().await;
     cluster.start("a", 1).await;
-    let mut template = spec(json!({}))["template"].clone();
-    template["spec"]["restartPolicy"] = "Never".into();
-    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "endless"}, "spec": {
-        "template": template, "completions": 2_000_000_000, "parallelism": 10}});
-    let _: Api<Job> = create(&cluster, job).await;
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"},
-        "spec": spec(json!({"replicas": 2}))});
-    let deployments: Api<Deployment> = create(&cluster, deployment).await;
-    let ready = deployments.get("d").await.unwrap().status.unwrap().ready_replicas;
-    assert_eq!(ready, Some(2));
-    // A machine is started, too.
-    cluster.start("b", 2).await;
-    assert!(Api::<Node>::all(cluster.client()).get("b").await.is_ok());
+    create::<Deployment>(&cluster, object("Deployment", spec(json!({"replicas": 2})))).await;
+    let before = pods(&cluster).await;
+    assert_eq!(before.len(), 2);
+    let all = Api::<Pod>::default_namespaced(cluster.client());
+    let name = before[0].name_any();
+    merge(&cluster, &all, &name, json!({"metadata": {"ownerReferences": null}})).await;
+    let now = pods(&cluster).await;
+    assert_eq!(now.len(), 3, "one of nobody, and two of the ReplicaSet");
+    all.delete(&name, &DeleteParams::default()).await.unwrap();
+    cluster.workload.settled().await;
+    assert_eq!(pods(&cluster).await.len(), 2);
 }

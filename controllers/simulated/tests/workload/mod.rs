@@ -9,6 +9,7 @@
 mod budget;
 mod controllers;
 mod failures;
+mod jobs;
 mod members;
 mod objects;
 mod portforward;

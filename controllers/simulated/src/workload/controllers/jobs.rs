@@ -1,15 +1,17 @@
 //! Jobs: their Pods run until enough of them have succeeded, which they do at once.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use engine::object::{is_deleting, uid};
-use k8s_openapi::api::batch::v1::{Job, JobCondition, JobSpec, JobStatus, UncountedTerminatedPods};
+use k8s_openapi::api::batch::v1::{Job, JobSpec, JobStatus, UncountedTerminatedPods};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use workloads::readiness::ready_since;
 
+use super::job_state;
 use super::key::{Key, Outcome};
 use super::objects::Objects;
 use super::view::{View, is_active, phase};
@@ -24,6 +26,8 @@ struct Plan {
     create: Vec<Option<i32>>,
     delete: Vec<Arc<Pod>>,
     status: JobStatus,
+    /// When it is looked at again without a change.
+    again: Option<Duration>,
 }
 
 /// Reconciles a Job.
@@ -33,8 +37,8 @@ pub(super) async fn reconcile(objects: &Objects, view: &View, key: &Key) -> Outc
     if spec.managed_by.as_deref().is_some_and(|by| by != "kubernetes.io/job-controller") {
         return Ok(None);
     }
-    if let Some(end) = job.status.as_ref().and_then(|status| status.completion_time.as_ref()) {
-        return expire(objects, key, &spec, engine::time::utc(end)).await;
+    if let Some(end) = job_state::ended_at(&job) {
+        return expire(objects, key, &spec, end).await;
     }
     let plan = plan(&job, &spec, &view.pods_of(uid(&job)), objects.now());
     for index in plan.create {
@@ -44,7 +48,7 @@ pub(super) async fn reconcile(objects: &Objects, view: &View, key: &Key) -> Outc
         objects.delete_pod(pod).await?;
     }
     objects.write_status(key, &job.status, &plan.status).await?;
-    Ok(None)
+    Ok(plan.again)
 }
 
 /// Deletes a finished Job after its time to live.
@@ -69,65 +73,116 @@ fn pod(objects: &Objects, job: &Job, spec: &JobSpec, index: Option<i32>) -> Pod 
     pod
 }
 
+/// The Pods of a Job.
+struct Found<'a> {
+    active: Vec<&'a Arc<Pod>>,
+    succeeded: Vec<&'a Arc<Pod>>,
+    failed: Vec<&'a Arc<Pod>>,
+    /// The numbers that have succeeded, in order.
+    done: Vec<i32>,
+    /// How many successes count.
+    count: i32,
+}
+
+impl<'a> Found<'a> {
+    fn of(pods: &'a [Arc<Pod>], is_indexed: bool) -> Self {
+        let with = |wanted: &str| pods.iter().filter(|pod| phase(pod) == wanted).collect::<Vec<_>>();
+        let (succeeded, failed) = (with("Succeeded"), with("Failed"));
+        let mut done: Vec<i32> = succeeded.iter().filter_map(|pod| index_of(pod)).collect();
+        done.sort_unstable();
+        done.dedup();
+        let count = number(if is_indexed { done.len() } else { succeeded.len() });
+        Self { active: pods.iter().filter(|pod| is_active(pod)).collect(), succeeded, failed, done, count }
+    }
+
+    /// Returns how many Pods are to be active. Without a number of completions, those that run go on after the first success.
+    fn wanted(&self, spec: &JobSpec) -> i32 {
+        let parallel = spec.parallelism.unwrap_or(1);
+        match spec.completions {
+            None if self.count > 0 => number(self.active.len()),
+            None => parallel,
+            Some(all) => parallel.min(all - self.count).max(0),
+        }
+    }
+
+    /// Returns the numbers of new Pods.
+    fn numbers(&self, spec: &JobSpec, missing: usize) -> Vec<Option<i32>> {
+        if spec.completion_mode.as_deref() != Some("Indexed") {
+            return vec![None; missing];
+        }
+        let active = self.active.iter().filter_map(|pod| index_of(pod));
+        let taken: BTreeSet<i32> = active.chain(self.done.iter().copied()).collect();
+        let free = (0..spec.completions.unwrap_or_default()).filter(|index| !taken.contains(index));
+        free.take(missing).map(Some).collect()
+    }
+}
+
+fn index_of(pod: &Pod) -> Option<i32> {
+    pod.labels().get(INDEX)?.parse().ok()
+}
+
+fn number(count: usize) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
 fn plan(job: &Job, spec: &JobSpec, pods: &[Arc<Pod>], now: DateTime<Utc>) -> Plan {
-    let parallel = spec.parallelism.unwrap_or(1);
     let is_indexed = spec.completion_mode.as_deref() == Some("Indexed");
-    let active: Vec<&Arc<Pod>> = pods.iter().filter(|pod| is_active(pod)).collect();
-    let with = |wanted: &str| pods.iter().filter(|pod| phase(pod) == wanted).collect::<Vec<_>>();
-    let (succeeded, failed) = (with("Succeeded"), with("Failed"));
-    let index_of = |pod: &Pod| pod.labels().get(INDEX)?.parse::<i32>().ok();
-    let mut done: Vec<i32> = succeeded.iter().filter_map(|pod| index_of(pod)).collect();
-    done.sort_unstable();
-    done.dedup();
-    let number = |count: usize| i32::try_from(count).unwrap_or(i32::MAX);
-    let count = if is_indexed { number(done.len()) } else { number(succeeded.len()) };
-    // Without a number of completions, the first success is enough.
-    let is_complete = match spec.completions {
-        Some(completions) => count >= completions,
-        None => count > 0 && active.is_empty(),
-    };
+    let found = Found::of(pods, is_indexed);
     let is_suspended = spec.suspend == Some(true);
-    let left = spec.completions.map_or(if count > 0 { 0 } else { parallel }, |all| all - count);
-    let wanted = if is_suspended || is_complete { 0 } else { parallel.min(left).max(0) };
-    let missing = engine::batch::to_create(wanted, active.len());
-    let taken: Vec<i32> = active.iter().filter_map(|pod| index_of(pod)).chain(done.iter().copied()).collect();
-    let free = (0..spec.completions.unwrap_or_default()).filter(|index| !taken.contains(index));
-    let create = match is_indexed {
-        true => free.take(missing).map(Some).collect(),
-        false => vec![None; missing],
-    };
-    let extra = active.len().saturating_sub(usize::try_from(wanted).unwrap_or_default());
-    let delete: Vec<Arc<Pod>> = active.iter().take(extra).map(|pod| (*pod).clone()).collect();
+    let failure = job_state::failure(job, spec, number(found.failed.len()), now);
+    let wanted = if is_suspended || failure.is_some() { 0 } else { found.wanted(spec) };
+    let missing = engine::batch::to_create(wanted, found.active.len());
+    let wait = job_state::backoff(&found.succeeded, &found.failed, now).filter(|_| missing > 0);
+    let create = if wait.is_some() { Vec::new() } else { found.numbers(spec, missing) };
+    let extra = found.active.len().saturating_sub(usize::try_from(wanted).unwrap_or_default());
+    let delete: Vec<Arc<Pod>> = found.active.iter().take(extra).map(|pod| (*pod).clone()).collect();
+    let deadline = job_state::until_deadline(job, spec, now).and_then(|left| left.to_std().ok());
+    let deadline = deadline.filter(|_| failure.is_none());
+    let status = status(job, spec, &found, failure, now);
+    Plan { create, delete, status, again: [wait, deadline].into_iter().flatten().min() }
+}
+
+fn status(
+    job: &Job,
+    spec: &JobSpec,
+    found: &Found<'_>,
+    failure: Option<job_state::Cause>,
+    now: DateTime<Utc>,
+) -> JobStatus {
+    let is_suspended = spec.suspend == Some(true);
+    let is_indexed = spec.completion_mode.as_deref() == Some("Indexed");
     let before = job.status.clone().unwrap_or_default();
-    let ready = active.iter().filter(|pod| ready_since(pod).is_some()).count();
+    let ready = found.active.iter().filter(|pod| ready_since(pod).is_some()).count();
+    let some = |count: usize| Some(number(count)).filter(|count| *count > 0);
     let mut status = JobStatus {
-        active: Some(number(active.len())).filter(|count| *count > 0),
+        active: some(found.active.len()),
         ready: Some(number(ready)),
         terminating: Some(0),
-        succeeded: Some(count).filter(|count| *count > 0),
-        failed: Some(number(failed.len())).filter(|count| *count > 0),
-        completed_indexes: is_indexed.then(|| intervals(&done)).filter(|text| !text.is_empty()),
+        succeeded: Some(found.count).filter(|count| *count > 0),
+        failed: some(found.failed.len()),
+        completed_indexes: is_indexed.then(|| intervals(&found.done)).filter(|text| !text.is_empty()),
         start_time: before.start_time.clone().or_else(|| (!is_suspended).then(|| engine::time::time(now))),
         uncounted_terminated_pods: Some(UncountedTerminatedPods::default()),
         ..before
     };
-    if is_complete && active.is_empty() && !is_suspended {
+    let is_idle = found.active.is_empty();
+    let is_complete = is_idle && found.count > 0 && spec.completions.is_none_or(|all| found.count >= all)
+        || is_idle && spec.completions == Some(0);
+    if let Some(cause) = failure {
+        job_state::set(&mut status, "FailureTarget", "True", cause.clone(), now);
+        if is_idle {
+            job_state::set(&mut status, "Failed", "True", cause, now);
+        }
+    } else if is_complete {
         status.completion_time = Some(engine::time::time(now));
-        let conditions = status.conditions.get_or_insert_default();
-        conditions.extend(["SuccessCriteriaMet", "Complete"].map(|kind| condition(kind, now)));
+        let cause = (REACHED.0.to_owned(), REACHED.1.to_owned());
+        for kind in ["SuccessCriteriaMet", "Complete"] {
+            job_state::set(&mut status, kind, "True", cause.clone(), now);
+        }
+    } else {
+        job_state::suspend(&mut status, is_suspended, now);
     }
-    Plan { create, delete, status }
-}
-
-fn condition(kind: &str, now: DateTime<Utc>) -> JobCondition {
-    JobCondition {
-        type_: kind.to_owned(),
-        status: "True".to_owned(),
-        reason: Some(REACHED.0.to_owned()),
-        message: Some(REACHED.1.to_owned()),
-        last_probe_time: Some(engine::time::time(now)),
-        last_transition_time: Some(engine::time::time(now)),
-    }
+    status
 }
 
 /// Writes sorted numbers as the API does: `0-2,4`.

@@ -6,6 +6,7 @@
 mod affinity;
 mod daemon_sets;
 mod deployments;
+mod job_state;
 mod jobs;
 mod key;
 mod kubelet;
@@ -33,6 +34,10 @@ use super::api::Api;
 
 /// The delays after errors: the first, and the longest.
 const RETRIES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+/// How long a change of a Pod, or of a Job's status, waits for others before the Job is reconciled, as in Kubernetes' job controller: a Job without end makes no
+/// more Pods in this time than may run at once.
+const JOB_BATCH: Duration = Duration::from_secs(1);
 
 /// After so many reconciliations nobody waits any longer for a cluster to settle: a Job may have more Pods than anybody waits for.
 const PATIENCE: u64 = 1_000;
@@ -113,6 +118,7 @@ impl Worker {
                     Err(end) => return end,
                 }
             }
+            self.put_off_jobs();
             if let Some(key) = self.view.next() {
                 self.reconcile(key).await;
                 self.reconciled += 1;
@@ -148,6 +154,14 @@ impl Worker {
                 Some(waiter) = self.waits.recv() => self.waiters.push((self.reconciled, waiter)),
                 () = again => self.view.mark_all(self.due()),
             }
+        }
+    }
+
+    fn put_off_jobs(&mut self) {
+        let at = self.objects.clock.monotonic() + JOB_BATCH;
+        for job in self.view.take_jobs() {
+            let due = self.later.entry(job).or_insert(at);
+            *due = (*due).min(at);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::object::is_deleting;
 use engine::owners;
 use k8s_openapi::api::apps::v1::ReplicaSet;
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{Node, NodeSpec, Pod, PodStatus};
 use kube::{Resource, ResourceExt};
 use store::{Event, EventKind, Stored};
@@ -35,11 +36,17 @@ pub(super) struct View {
     pub nodes: Nodes,
     /// All Pods but mirror Pods, without what only a kubelet reads.
     pub pods: BTreeMap<PodName, Arc<Pod>>,
+    /// The Pods by the UID of their controller.
+    owned: BTreeMap<String, BTreeSet<PodName>>,
     /// The Pods whose Node has been deleted.
     pub orphans: BTreeSet<PodName>,
     /// The Pods without a Node.
     waiting: BTreeSet<PodName>,
     daemon_sets: BTreeSet<PodName>,
+    /// The generations of Jobs.
+    generations: BTreeMap<PodName, Option<i64>>,
+    /// The Jobs of which a Pod or the status has changed.
+    jobs: BTreeSet<Key>,
     /// What is reconciled in this round.
     round: BTreeSet<Key>,
     /// What is reconciled in the next round, so that nothing waits for what has itself reconciled again and again.
@@ -76,7 +83,13 @@ impl View {
 
     /// Returns the Pods of a controller.
     pub fn pods_of(&self, owner: &str) -> Vec<Arc<Pod>> {
-        self.pods.values().filter(|pod| owners::is_controlled_by(pod.as_ref(), owner)).cloned().collect()
+        let names = self.owned.get(owner).into_iter().flatten();
+        names.filter_map(|name| self.pods.get(name)).cloned().collect()
+    }
+
+    /// Returns the Jobs of which Pods or the status have changed since this was asked. They are not reconciled at each of these changes.
+    pub fn take_jobs(&mut self) -> BTreeSet<Key> {
+        std::mem::take(&mut self.jobs)
     }
 
     fn change(&mut self, object: &Stored, is_gone: bool) {
@@ -108,13 +121,28 @@ impl View {
                 }
                 self.mark(Kind::DaemonSet, name);
             }
-            ("batch", "jobs") => self.mark(Kind::Job, name),
+            ("batch", "jobs") => {
+                let generation = parse::<Job>(&object.value).and_then(|job| job.metadata.generation);
+                let before = match is_gone {
+                    true => self.generations.remove(&name),
+                    false => self.generations.insert(name.clone(), generation),
+                };
+                // A status that was written is no reason for more Pods at once.
+                match before == Some(generation) {
+                    true => self.put_off(name),
+                    false => self.mark(Kind::Job, name),
+                }
+            }
             _ => {}
         }
     }
 
     fn mark(&mut self, kind: Kind, (namespace, name): PodName) {
         self.insert(Key { kind, namespace, name });
+    }
+
+    fn put_off(&mut self, (namespace, name): PodName) {
+        self.jobs.insert(Key { kind: Kind::Job, namespace, name });
     }
 
     fn insert(&mut self, key: Key) {
@@ -127,8 +155,11 @@ impl View {
     fn mark_owner<K: Resource>(&mut self, object: &K) {
         let owner = owners::controller(object);
         let kind = owner.and_then(|owner| Kind::of_owner(&owner.kind));
-        if let (Some(owner), Some(kind)) = (owner, kind) {
-            self.mark(kind, (object.namespace().unwrap_or_default(), owner.name.clone()));
+        let namespace = object.namespace().unwrap_or_default();
+        match (owner, kind) {
+            (Some(owner), Some(Kind::Job)) => self.put_off((namespace, owner.name.clone())),
+            (Some(owner), Some(kind)) => self.mark(kind, (namespace, owner.name.clone())),
+            _ => {}
         }
     }
 
@@ -141,6 +172,7 @@ impl View {
                 self.pods.remove(&name)
             }
         };
+        self.index(&name, before.as_deref(), now.as_deref());
         for pod in [&before, &now].into_iter().flatten() {
             self.mark_owner(pod.as_ref());
         }
@@ -154,6 +186,25 @@ impl View {
         }
         if now.is_some() {
             self.mark(Kind::Pod, name);
+        }
+    }
+
+    fn index(&mut self, name: &PodName, before: Option<&Pod>, now: Option<&Pod>) {
+        let owner = |pod: Option<&Pod>| Some(owners::controller(pod?)?.uid.clone());
+        let (before, now) = (owner(before), owner(now));
+        if before == now {
+            return;
+        }
+        if let Some(owner) = before
+            && let Some(pods) = self.owned.get_mut(&owner)
+        {
+            pods.remove(name);
+            if pods.is_empty() {
+                self.owned.remove(&owner);
+            }
+        }
+        if let Some(owner) = now {
+            self.owned.entry(owner).or_default().insert(name.clone());
         }
     }
 
