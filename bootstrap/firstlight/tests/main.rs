@@ -30,6 +30,7 @@ mod pods;
 mod providers;
 mod proxies;
 mod replicas;
+mod service_range;
 mod state;
 mod terminal;
 mod undo;

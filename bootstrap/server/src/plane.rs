@@ -92,11 +92,12 @@ impl Plane {
         duties: Option<ControllerManager>,
         keys: TokenKeys,
     ) -> Result<Self> {
-        Self::start_with(store, dependencies, duties, keys, ClusterApiAdmission::default(), None).await
+        let (admission, range) = (ClusterApiAdmission::default(), ServiceRange::default());
+        Self::start_with(store, dependencies, duties, keys, admission, None, range).await
     }
 
     /// Like [`Plane::start`], with the given admission of the Cluster API kinds: its feature gates, and its warnings about kinds that no
-    /// controller of this process implements; and the Node whose Pods run in this process.
+    /// controller of this process implements; the Node whose Pods run in this process; and the range of cluster IPs.
     ///
     /// # Errors
     /// The errors of [`Plane::start`].
@@ -107,6 +108,7 @@ impl Plane {
         keys: TokenKeys,
         cluster_api: ClusterApiAdmission,
         node: Option<Arc<dyn Node>>,
+        service_range: ServiceRange,
     ) -> Result<Self> {
         // Without the controllers that fulfil certificates, clients must see that cert-manager is missing.
         let has_certificates = cluster_api.controllers.names().contains(&"pods");
@@ -124,7 +126,7 @@ impl Plane {
             converter: Some(Arc::new(ClusterApiConversion::default())),
             admission: vec![Arc::new(cluster_api), Arc::new(rbac.clone())],
             service_accounts: true,
-            service_range: ServiceRange::default(),
+            service_range,
             webhooks: Some(Arc::new(HttpsCaller::over(
                 dependencies.network.clone(),
                 dependencies.clock.clone(),

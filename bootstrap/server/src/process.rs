@@ -64,7 +64,7 @@ impl Process {
         // The lock is needed for a store in memory, too, because the certificates and the kubeconfig belong to one process.
         let lock = store::DataDirectory::open(directory.path())?;
         directory.create()?;
-        let name = options.context(&directory);
+        let (name, range) = (options.context(&directory), options.service_cluster_ip_range);
         let merging = Merging::of(options, &directory, &name)?;
         let tcp = bind(options.listen).await?;
         let address = tcp.local_addr().context("the listening socket has no address")?;
@@ -83,13 +83,13 @@ impl Process {
         });
         let store = open_store(lock.clone(), &directory, options, &dependencies.clock).await?;
         let keys = keys.await.context("the keys of tokens could not be made")??;
-        let cluster_api = ClusterApiAdmission { features, controllers: options.controllers.clone() };
+        let rules = ClusterApiAdmission { features, controllers: options.controllers.clone() };
         let certificates = certificates.await.context("the certificates could not be made")??;
         let (authority, duties) = (certificates.authority(), certificates.duties(&options.controllers));
         let kubelet =
             pods::kubelet(&directory, options, address, networks, authority, &dependencies.clock).await?;
         let node = Arc::new(pods::Machine::new(kubelet.clone(), &dependencies));
-        let plane = Plane::start_with(store, &dependencies, duties, keys, cluster_api, Some(node)).await?;
+        let plane = Plane::start_with(store, &dependencies, duties, keys, rules, Some(node), range).await?;
         providers::record(&plane, &options.controllers).await?;
         let manager = plane.manager();
         // Started before anything else that is visible: if it fails, the API has not answered, and no controller has worked.

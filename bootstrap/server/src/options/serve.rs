@@ -1,8 +1,10 @@
 //! Options of a server.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use registry::ServiceRange;
 use schemas::admission::Features;
 use store::EngineKind;
 
@@ -32,6 +34,9 @@ pub struct ServerOptions {
     /// Without this flag, if --listen is loopback or all addresses, the Service has no Endpoints.
     #[arg(long, value_name = "ADDR")]
     pub advertise_address: Option<std::net::IpAddr>,
+    /// Range of the cluster IPs of Services. The Service `default/kubernetes` of a new data directory has its first address
+    #[arg(long, value_name = "CIDR", value_parser = parse_service_range, default_value_t = ServiceRange::default())]
+    pub service_cluster_ip_range: ServiceRange,
     /// File for the administrator's kubeconfig [default: <data-dir>/kubeconfig]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -104,6 +109,30 @@ fn parse_name(text: &str) -> Result<String, String> {
         false => Err(format!(
             "write at most {SERVER_NAME_CHARACTERS} letters, digits, dashes, underscores and dots, beginning with a letter or a digit"
         )),
+    }
+}
+
+/// Reads the range of cluster IPs, with the checks of kube-apiserver. Two ranges make Services of two families, and there are none here.
+fn parse_service_range(text: &str) -> Result<ServiceRange, String> {
+    let ranges: Vec<&str> = text.split(',').collect();
+    for (index, range) in ranges.iter().enumerate() {
+        let parts =
+            range.split_once('/').map(|(address, bits)| (address.parse::<IpAddr>(), bits.parse::<u8>()));
+        let Some((Ok(address), Ok(bits))) = parts else {
+            return Err(format!("service-cluster-ip-range[{index}] is not a valid cidr"));
+        };
+        let all = if address.is_ipv4() { 32 } else { 128 };
+        if bits > all {
+            return Err(format!("service-cluster-ip-range[{index}] is not a valid cidr"));
+        }
+        if all - bits < 3 {
+            return Err("the service cluster IP range must be at least 8 IP addresses".to_owned());
+        }
+    }
+    match ranges.as_slice() {
+        [range] => range.parse(),
+        [_, _] => Err("Services have addresses of one family here; give one range".to_owned()),
+        _ => Err("--service-cluster-ip-range must not contain more than two entries".to_owned()),
     }
 }
 
