@@ -51,7 +51,8 @@ fn is_alive(pod: &Value, now: DateTime<Utc>) -> bool {
     let metadata = &pod["metadata"];
     let deleted = parse_rfc3339(text(metadata, "deletionTimestamp"));
     let grace = metadata["deletionGracePeriodSeconds"].as_i64().and_then(TimeDelta::try_seconds);
-    !deleted.zip(grace).is_some_and(|(deleted, grace)| now > deleted + grace)
+    let end = deleted.zip(grace).and_then(|(deleted, grace)| deleted.checked_add_signed(grace));
+    end.is_none_or(|end| now <= end)
 }
 
 /// Returns requests and limits under the names of quotas.
