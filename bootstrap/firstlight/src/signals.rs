@@ -1,6 +1,7 @@
 //! The signals that end a process.
 
 use anyhow::Result;
+use tokio::task::JoinHandle;
 
 /// A signal that ends the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,29 @@ impl Interrupted {
             Signal::Interrupt => 128 + 2,
             Signal::Terminate => 128 + 15,
         }
+    }
+}
+
+/// As long as it lives, a signal ends the process at once: a start may wait for long, and the next one finds what a crash leaves. Process 1 of a
+/// container has to do this itself, since the kernel ends it by no signal that it does not handle.
+pub struct EndsAtOnce(JoinHandle<()>);
+
+impl EndsAtOnce {
+    /// Installs the handlers.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn catch() -> Result<Self> {
+        let mut signals = Signals::catch()?;
+        Ok(Self(tokio::spawn(async move {
+            std::process::exit(Interrupted(signals.next().await).exit_code().into());
+        })))
+    }
+}
+
+impl Drop for EndsAtOnce {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

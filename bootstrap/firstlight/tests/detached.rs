@@ -24,20 +24,22 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        for entry in self.0.path().read_dir().unwrap() {
-            run(&["stop"], &entry.unwrap().path());
+        // A panic here would hide that of the test.
+        for entry in self.0.path().read_dir().into_iter().flatten().flatten() {
+            drop(command(&["stop"], &entry.path()).output());
         }
     }
 }
 
 /// Runs a command on a data directory to its end; returns its exit code and what it printed.
 pub fn run(arguments: &[&str], data: &Path) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_firstlight"))
-        .args(arguments)
-        .arg("--data-dir")
-        .arg(data)
-        .output()
-        .unwrap();
+    let output = command(arguments, data).output().unwrap();
     let printed = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(printed).unwrap())
+}
+
+fn command(arguments: &[&str], data: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstlight"));
+    command.args(arguments).arg("--data-dir").arg(data);
+    command
 }

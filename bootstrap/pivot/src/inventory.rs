@@ -144,9 +144,7 @@ impl Discovery {
     /// The server refuses the request or cannot be reached.
     pub async fn read(server: &Server) -> Result<Self> {
         let (definitions, providers) = futures::try_join!(kinds::definitions(server), providers(server))?;
-        let mut kinds = kinds::kinds(&definitions);
-        kinds::find_handed_over(server, &mut kinds).await?;
-        Ok(Self { kinds, definitions, providers })
+        Ok(Self { kinds: kinds::kinds(&definitions), definitions, providers })
     }
 
     /// Reads all objects of the scope.

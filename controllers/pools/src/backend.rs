@@ -14,11 +14,12 @@ pub trait Backend: Send + Sync + 'static {
     /// Says what the pool lacks, so that it can have no machines.
     fn fill(&self, machine: &mut DevMachine, dev: &DevMachinePool, pool: &MachinePool) -> Result<(), String>;
 
-    /// Returns whether a machine was made of something else than the new one that was filled for the pool. Such a machine is replaced.
+    /// Returns whether a machine was made of something else than the new one that was filled for the pool; `None` if nobody knows yet. A machine
+    /// that was is replaced.
     fn is_outdated(
         &self,
         member: (&DevMachine, Option<&Machine>),
         new: &DevMachine,
         pool: &MachinePool,
-    ) -> bool;
+    ) -> Option<bool>;
 }

@@ -37,8 +37,8 @@ impl Backend for Docker {
         (dev, _): (&DevMachine, Option<&Machine>),
         new: &DevMachine,
         _: &MachinePool,
-    ) -> bool {
-        image_of(dev) != image_of(new)
+    ) -> Option<bool> {
+        Some(image_of(dev) != image_of(new))
     }
 }
 

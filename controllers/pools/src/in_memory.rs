@@ -29,8 +29,8 @@ impl Backend for InMemory {
         (_, machine): (&DevMachine, Option<&Machine>),
         _: &DevMachine,
         pool: &MachinePool,
-    ) -> bool {
-        let version = machine.and_then(|machine| machine.spec.version.as_ref());
-        version.is_some() && version != pool.spec.template.spec.version.as_ref()
+    ) -> Option<bool> {
+        let version = machine?.spec.version.as_ref()?;
+        Some(pool.spec.template.spec.version.as_ref() != Some(version))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::names::{CLUSTER_NAME, DELETE_MACHINE, POOL_NAME};
 use engine::object::{annotation, is_deleting};
 use engine::owners;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use schemas::HasConditions;
 use schemas::cluster::{Cluster, Machine, MachinePool};
 use schemas::infrastructure::{DevMachine, DevMachinePool};
@@ -78,11 +78,18 @@ impl Observed {
         let (dev, pool, cluster) = objects;
         let mut new = machine(&dev, &pool);
         let new = backend.fill(&mut new, &dev, &pool).map(|()| new);
-        let is_outdated = |dev: &DevMachine, machine: Option<&Machine>| {
-            new.as_ref().is_ok_and(|new| backend.is_outdated((dev, machine), new, &pool))
+        let is_outdated = |dev: &DevMachine, machine: Option<&Machine>| match &new {
+            Ok(new) => backend.is_outdated((dev, machine), new, &pool),
+            Err(_) => Some(false),
         };
-        let members = machines.into_iter().map(|(dev, machine)| Member {
-            is_outdated: is_outdated(&dev, machine.as_deref()),
+        let is_outdated: Vec<Option<bool>> =
+            machines.iter().map(|(dev, machine)| is_outdated(dev, machine.as_deref())).collect();
+        // A machine of which nobody knows may never join. If it is as old as one that is replaced, nothing waits for it.
+        let outdated =
+            machines.iter().zip(&is_outdated).filter(|(_, is_outdated)| **is_outdated == Some(true));
+        let last = outdated.filter_map(|((dev, _), _)| created(dev)).max();
+        let members = machines.into_iter().zip(is_outdated).map(|((dev, machine), is_outdated)| Member {
+            is_outdated: is_outdated.unwrap_or_else(|| last.is_some() && created(&dev) <= last),
             dev,
             machine,
         });
@@ -100,6 +107,10 @@ impl Observed {
     pub fn is_replacing(&self) -> bool {
         self.members.iter().any(|member| member.is_outdated)
     }
+}
+
+fn created(dev: &DevMachine) -> Option<Time> {
+    dev.metadata.creation_timestamp.clone()
 }
 
 /// Returns a new DevMachine without its name and without what the backend decides.

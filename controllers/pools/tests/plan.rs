@@ -37,7 +37,13 @@ fn member(name: &str, words: &[&str]) -> Part {
     if words.contains(&"dead") {
         dev["status"]["conditions"][0]["status"] = "False".into();
     }
+    // Those that start are later than the others, unless they have hung from the beginning. Their Nodes have no version.
+    let is_late = words.contains(&"starting") && !words.contains(&"old");
+    dev["metadata"]["creationTimestamp"] = format!("2026-11-2{}T00:00:00Z", u8::from(is_late)).into();
     let mut machine = json!({"metadata": {"name": name}, "spec": {"version": version}});
+    if words.contains(&"starting") {
+        machine["spec"] = json!({});
+    }
     if !["sick", "starting", "dead"].iter().any(|word| words.contains(word)) {
         machine["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
     }
@@ -100,6 +106,13 @@ const ROWS: &[Row] = &[
     ("a dead one stays: a health check decides on it", 2, &[("a", &["dead"]), ("b", &[])], ""),
     ("another version: first a new one", 2, &[("a", &["old"]), ("b", &["old"])], "+new-0"),
     ("while it starts", 2, &[("a", &["old"]), ("b", &["old"]), ("c", &["starting"])], ""),
+    (
+        "an old one that never joined is replaced, too",
+        2,
+        &[("a", &["old"]), ("b", &["old", "starting"])],
+        "+new-0",
+    ),
+    ("… and goes first", 2, &[("a", &["old"]), ("b", &["old", "starting"]), ("c", &[])], "-b"),
     ("when it is ready", 2, &[("a", &["old"]), ("b", &["old"]), ("c", &[])], "-a"),
     ("while an old one goes", 2, &[("a", &["old", "going"]), ("b", &["old"]), ("c", &[])], ""),
     ("the next one", 2, &[("b", &["old"]), ("c", &[])], "+new-0"),

@@ -53,7 +53,8 @@ impl Uses {
 
     /// Takes all uses.
     pub(super) fn take(&self) -> Vec<TokenUse> {
-        if !self.any.swap(false, Ordering::AcqRel) {
+        // Requests of several cores share this, so it is only read as long as there are none.
+        if !self.any.load(Ordering::Acquire) || !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
         }
         std::mem::take(&mut *self.pending.lock()).into_values().collect()

@@ -3,27 +3,40 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use machinery::quantity::Quantity;
+use machinery::quantity::{Quantity, Refusal};
 use serde_json::Value;
 
 /// Amounts by the name of their resource.
 pub(crate) type Amounts = BTreeMap<String, Quantity>;
 
-/// Reads amounts. What is no quantity counts as absent.
+/// Reads amounts. What is no quantity counts as absent, and what is larger than any amount of Go as that one.
 pub(crate) fn read(list: &Value) -> Amounts {
     let entries = list.as_object().into_iter().flatten();
     let amount = |(name, amount): (&String, &Value)| {
         let text = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
-        Some((name.clone(), Quantity::parse(&text).ok()?))
+        let amount = match Quantity::parse(&text) {
+            Ok(amount) => at_most(amount),
+            Err(Refusal::Range) => largest(),
+            Err(_) => return None,
+        };
+        Some((name.clone(), amount))
     };
     entries.filter_map(amount).collect()
 }
 
-/// Adds amounts to others. A sum that is out of range stays as it is.
+fn largest() -> Quantity {
+    Quantity::from_int(i64::MAX)
+}
+
+fn at_most(amount: Quantity) -> Quantity {
+    if amount.compare(&largest()).is_gt() { largest() } else { amount }
+}
+
+/// Adds amounts to others.
 pub(crate) fn add(sums: &mut Amounts, more: &Amounts) {
     for (name, amount) in more {
-        let sum = sums.get(name).and_then(|sum| sum.add(amount));
-        sums.entry(name.clone()).and_modify(|old| *old = sum.unwrap_or(*old)).or_insert(*amount);
+        let sum = sums.get(name).map_or(Some(*amount), |sum| sum.add(amount));
+        sums.insert(name.clone(), sum.map_or_else(largest, at_most));
     }
 }
 

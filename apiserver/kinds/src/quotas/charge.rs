@@ -132,10 +132,15 @@ impl<'a> Count<'a> {
     }
 
     /// Counts all objects of a resource.
-    pub fn objects(&mut self, counted: Counted<'_>, objects: &[Value], now: DateTime<Utc>) {
+    pub fn objects(
+        &mut self,
+        counted: Counted<'_>,
+        objects: impl Iterator<Item = Value>,
+        now: DateTime<Utc>,
+    ) {
         let mut found = Amounts::new();
-        for object in objects.iter().filter(|object| counted.is_in_scope(self.quota, object)) {
-            amounts::add(&mut found, &counted.usage(object, now));
+        for object in objects.filter(|object| counted.is_in_scope(self.quota, object)) {
+            amounts::add(&mut found, &counted.usage(&object, now));
         }
         self.set(counted, &found);
     }

@@ -46,7 +46,8 @@ impl std::str::FromStr for ServiceRange {
 
     /// Parses a range of IPv4 addresses such as `10.96.0.0/12`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text} is no range of IPv4 addresses such as 10.96.0.0/12");
+        let wrong =
+            || format!("{text} is no range of IPv4 addresses such as 10.96.0.0/12, with 8 to 30 bits");
         let (address, bits) = text.split_once('/').ok_or_else(wrong)?;
         let (address, bits) = (address.parse::<Ipv4Addr>(), bits.parse::<u8>());
         let (Ok(address), Ok(bits @ 8..=30)) = (address, bits) else { return Err(wrong()) };

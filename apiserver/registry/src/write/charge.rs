@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -22,6 +23,8 @@ use crate::target::Target;
 
 /// How often quotas are read again that others have written at the same time.
 const RETRIES: usize = 3;
+/// How long a write waits for others of its namespace, as in kube-apiserver.
+const WAIT: Duration = Duration::from_secs(10);
 
 /// One write of a namespace after the other looks at its quotas, because they would only overtake each other.
 #[derive(Default)]
@@ -64,7 +67,8 @@ pub(crate) async fn charge(
         return Ok(());
     }
     let turn = writes.quota_turns().of(namespace);
-    let _turn = turn.lock().await;
+    let waited = tokio::time::timeout(WAIT, turn.lock()).await;
+    let _turn = waited.map_err(|_| Status::internal("resource quota evaluation timed out"))?;
     let mut overtaken: Option<(Vec<String>, Status)> = None;
     for _ in 0..=RETRIES {
         let mut quotas = writes.versions().reader().stored_objects("", "resourcequotas", namespace);

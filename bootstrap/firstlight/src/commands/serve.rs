@@ -14,7 +14,7 @@ use server::options::ServerOptions;
 use server::process::Process;
 
 use crate::handed_over;
-use crate::signals::Signals;
+use crate::signals::{EndsAtOnce, Signals};
 
 /// Options of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -37,9 +37,10 @@ pub async fn run(options: &ServeOptions) -> Result<()> {
     if detach {
         return detached::start(options).await;
     }
+    let starting = EndsAtOnce::catch()?;
     let process = Process::start(options).await?;
-    // Until here a signal ends the process at once: a start may wait for long, and the next one finds what a crash leaves.
     let mut signals = Signals::catch()?;
+    drop(starting);
     process.remember();
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")

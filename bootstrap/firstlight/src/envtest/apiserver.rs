@@ -30,7 +30,8 @@ pub const HELP: &str = "\
 Usage: kube-apiserver [flags]
 
 A Kubernetes API server for tests, which keeps everything in memory. It is firstlight. With FIRSTLIGHT_ENVTEST_CONTROLLERS=1 it also does
-what kube-controller-manager does for the API itself: garbage collection, namespace deletion, aggregated roles, default service accounts.
+what kube-controller-manager does for the API itself: garbage collection, namespace deletion, aggregated roles, default service accounts,
+use of quotas.
 
       --authorization-mode strings                RBAC or AlwaysAllow (default AlwaysAllow)
       --bind-address ip                           Address to listen on (default 0.0.0.0)

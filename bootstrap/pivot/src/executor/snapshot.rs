@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::graph::Scope;
 use crate::inventory::{Discovery, Inventory, Item};
-use crate::kinds::Kind;
+use crate::kinds::{self, Kind};
 use crate::object::Key;
 use crate::server::Server;
 
@@ -20,7 +20,8 @@ impl Snapshot {
 
     /// Reads what a pivot of `namespace` moves.
     pub(super) async fn read(source: &Server, namespace: &str) -> Result<Self> {
-        let discovery = Discovery::read(source).await?;
+        let mut discovery = Discovery::read(source).await?;
+        kinds::find_handed_over(source, &mut discovery.kinds).await?;
         let scope = discovery.scope(source, namespace).await?;
         let inventory = discovery.inventory(source, &scope).await?;
         Ok(Self { discovery, scope, inventory })

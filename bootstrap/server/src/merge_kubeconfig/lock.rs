@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -29,19 +29,19 @@ impl Lock {
         if std::fs::read(&path).is_ok_and(|content| content == MARK) {
             std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         }
-        let failed = |path: &Path| format!("cannot create {}", path.display());
-        match std::fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(mut created) => {
-                let lock = Self { path, _turn: turn };
-                created.write_all(MARK).with_context(|| failed(&lock.path))?;
-                Ok(lock)
-            }
+        // It has its mark from the first moment on. Of this program, only the holder of the folder writes the file beside it.
+        let mut beside: OsString = path.as_os_str().to_owned();
+        beside.push(".new");
+        let linked = std::fs::write(&beside, MARK).and_then(|()| std::fs::hard_link(&beside, &path));
+        drop(std::fs::remove_file(&beside));
+        match linked {
+            Ok(()) => Ok(Self { path, _turn: turn }),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => bail!(
                 "{} is locked by another program; if none is writing it, remove {}",
                 file.display(),
                 path.display()
             ),
-            Err(error) => Err(error).with_context(|| failed(&path)),
+            Err(error) => Err(error).with_context(|| format!("cannot create {}", path.display())),
         }
     }
 }

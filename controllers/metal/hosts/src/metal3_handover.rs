@@ -83,16 +83,18 @@ struct HandOverReconciler {
 }
 
 /// Returns the Cluster with which a host moves, out of those in its namespace: its own one, or the one with which it was handed over. A
-/// host without either moves with a Cluster that is about to move, or else with the first one.
+/// host without either moves with a Cluster that is about to move, or else with the first one. So does a host whose own Cluster is not there,
+/// but only with one that is about to move: at the target, its own one may be still to come.
 pub fn cluster_of(host: &BareMetalHost, mut clusters: Vec<Arc<Cluster>>) -> Option<Arc<Cluster>> {
+    let is_moving = |cluster: &Arc<Cluster>| annotation(cluster.as_ref(), MOVING).is_some();
+    clusters.sort_by_key(|cluster| (!is_moving(cluster), cluster.metadata.name.clone()));
     let name = engine::object::label(host, CLUSTER_NAME).or_else(|| annotation(host, MOVES_WITH));
-    if let Some(name) = name {
-        return clusters.into_iter().find(|cluster| cluster.metadata.name.as_deref() == Some(name));
+    let Some(name) = name else { return clusters.into_iter().next() };
+    let own = clusters.iter().position(|cluster| cluster.metadata.name.as_deref() == Some(name));
+    match own {
+        Some(own) => Some(clusters.swap_remove(own)),
+        None => clusters.into_iter().next().filter(is_moving),
     }
-    clusters.sort_by_key(|cluster| {
-        (annotation(cluster.as_ref(), MOVING).is_none(), cluster.metadata.name.clone())
-    });
-    clusters.into_iter().next()
 }
 
 /// The result of [`plan`].

@@ -146,6 +146,10 @@ fn a_host_of_no_cluster_moves_with_those_beside_it() {
     // At the target, only the Cluster with which the host came makes it active again.
     assert_eq!(found(&there, vec![named("a", false)]), None);
     assert_eq!(found(&there, vec![named("a", false), named("b", false)]).as_deref(), Some("b"));
+    let mut lost = spare.clone();
+    lost.metadata.labels = Some([(CLUSTER_NAME.to_owned(), "gone".to_owned())].into());
+    assert_eq!(found(&lost, vec![named("a", false)]), None);
+    assert_eq!(found(&lost, vec![named("a", false), named("b", true)]).as_deref(), Some("b"));
     let after = plan(&there, &named("b", false)).unwrap().host;
     assert!(annotation(&after, PAUSED).is_none() && annotation(&after, MOVES_WITH).is_none());
     // A status that was not copied is still in the annotation.
