@@ -145,6 +145,26 @@ async fn many_at_once_never_exceed_a_quota() {
     assert_eq!(plane.status("q").await["used"]["configmaps"], "7");
 }
 
+/// A count comes a second after a deletion, in the middle of what is created then.
+#[tokio::test(start_paused = true)]
+async fn a_count_takes_no_charge_back() {
+    let plane = Plane::counting().await;
+    plane.quota("q", json!({"hard": {"configmaps": "5"}})).await;
+    let maps = plane.served("configmaps");
+    for _ in 0..20 {
+        let names: Vec<String> = (0..12).map(|index| format!("m{index}")).collect();
+        let created = names.iter().map(|name| plane.create("configmaps", map(name)));
+        let created = futures::future::join_all(created).await;
+        let there: Vec<&String> =
+            names.iter().zip(&created).filter(|(_, created)| created.is_ok()).map(|(name, _)| name).collect();
+        assert!(there.len() <= 5, "{there:?}");
+        for name in there {
+            plane.0.delete(&mut context(), &maps, "default", name, &DeleteOptions::default()).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn pods_say_what_they_need_and_stay_below() {
     let plane = Plane::counting().await;

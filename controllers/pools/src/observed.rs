@@ -36,6 +36,12 @@ impl Member {
         self.machine.as_ref().is_some_and(|machine| machine.condition_is_true("Ready"))
     }
 
+    /// Returns whether nobody knows if its Node is ready, because the cluster's API cannot be reached: shortly after a start, for example.
+    pub fn is_out_of_sight(&self) -> bool {
+        let node = self.machine.as_ref().and_then(|machine| machine.condition("NodeReady"));
+        node.is_some_and(|node| node.reason == "ConnectionDown")
+    }
+
     /// Returns whether the machine itself is as it should be, whatever its Node says.
     pub fn is_up(&self) -> bool {
         self.dev.spec.provider_id.is_some() && self.dev.condition_is_true("Ready")

@@ -39,7 +39,7 @@ fn surplus<'a>(outdated: &[&'a Member], staying: &[&Member], wanted: usize) -> V
     let mut ready = outdated.iter().chain(staying).filter(|member| member.is_ready()).count();
     let mut delete = Vec::new();
     for member in outdated {
-        let is_needed = member.is_ready() && ready <= wanted;
+        let is_needed = (member.is_ready() || member.is_out_of_sight()) && ready <= wanted;
         if surplus > 0 && !is_needed {
             surplus -= 1;
             ready -= usize::from(member.is_ready());

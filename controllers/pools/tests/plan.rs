@@ -47,6 +47,10 @@ fn member(name: &str, words: &[&str]) -> Part {
     if !["sick", "starting", "dead"].iter().any(|word| words.contains(word)) {
         machine["status"]["conditions"] = json!([{"type": "Ready", "status": "True"}]);
     }
+    if words.contains(&"unseen") {
+        machine["status"]["conditions"] = json!([{"type": "Ready", "status": "Unknown", "reason": "NotReady"},
+            {"type": "NodeReady", "status": "Unknown", "reason": "ConnectionDown"}]);
+    }
     if words.contains(&"asked") {
         machine["metadata"]["annotations"] = json!({DELETE_MACHINE: ""});
     }
@@ -113,6 +117,12 @@ const ROWS: &[Row] = &[
         "+new-0",
     ),
     ("… and goes first", 2, &[("a", &["old"]), ("b", &["old", "starting"]), ("c", &[])], "-b"),
+    (
+        "while nobody sees them",
+        2,
+        &[("a", &["old", "unseen"]), ("b", &["old", "unseen"]), ("c", &["starting"])],
+        "",
+    ),
     ("when it is ready", 2, &[("a", &["old"]), ("b", &["old"]), ("c", &[])], "-a"),
     ("while an old one goes", 2, &[("a", &["old", "going"]), ("b", &["old"]), ("c", &[])], ""),
     ("the next one", 2, &[("b", &["old"]), ("c", &[])], "+new-0"),
@@ -293,7 +303,7 @@ fn the_status_tells_what_there_is() {
     assert_eq!((status.replicas, status.ready, status.observed_generation), (Some(2), None, Some(3)));
     assert_eq!(status.infrastructure_machine_kind.as_deref(), Some("DevMachine"));
     let instances = serde_json::to_value(&status.instances).unwrap();
-    let first = json!({"instanceName": "a", "ready": false, "version": "v1.36.0"});
+    let first = json!({"instanceName": "a", "ready": false});
     let second = json!({"instanceName": "b", "ready": true, "version": "v1.36.0", "providerID": "test://b",
         "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]});
     assert_eq!(instances, json!([first, second]));

@@ -162,6 +162,7 @@ impl Part for Counting {
 /// Counts what is used of a quota, and writes it. Returns whether that changes without a change of an object: when pods outlive their
 /// deletion.
 async fn count(writes: &Writes, namespace: &str, name: &str) -> Result<bool, Status> {
+    let _turn = writes.quota_turns().wait(namespace).await;
     let mut last = Ok(false);
     for _ in 0..ATTEMPTS {
         let quota = writes.versions().reader().stored_object("", "resourcequotas", namespace, name);

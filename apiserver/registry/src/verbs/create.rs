@@ -116,7 +116,7 @@ async fn try_create(
     }
     context.warnings.extend(validate::warnings(target, &object, None));
     writes.admission().validate(context, target, Operation::Create, None, &object).await?;
-    charge(writes, context, target, None, &object).await?;
+    let _turn = charge(writes, context, target, None, &object).await?;
     let given = meta::resource_version(&object).to_owned();
     if !context.dry_run && given.parse::<u64>().is_ok_and(|revision| revision > 0) {
         return Err(Status::new(500, "", "resourceVersion should not be set on objects to be created"));

@@ -89,7 +89,7 @@ impl Writes {
         }
         context.warnings.extend(validate::warnings(target, &object, Some(live)));
         self.admission().validate(context, target, Operation::Update, Some(live), &object).await?;
-        charge(self, context, target, Some(live), &object).await?;
+        let _turn = charge(self, context, target, Some(live), &object).await?;
         decode::drop_applied_nulls(served, changed.ownership, &mut object);
         apply::keep_times(live, &mut object);
         let deletes = meta::is_deleting(&object) && !held(&object);

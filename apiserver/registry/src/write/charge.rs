@@ -13,6 +13,7 @@ use machinery::meta;
 use machinery::status::Status;
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
 
 use super::changed::{Changed, Ownership};
 use super::writes::Writes;
@@ -26,11 +27,20 @@ const RETRIES: usize = 3;
 /// How long a write waits for others of its namespace, as in kube-apiserver.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// One write of a namespace after the other looks at its quotas, because they would only overtake each other.
+/// The turn of a write, or of a count, in a namespace with quotas.
+pub(crate) type Turn = OwnedMutexGuard<()>;
+
+/// One write of a namespace after the other looks at its quotas. Its turn ends when its object is stored: a count before that would take back
+/// what was charged for it.
 #[derive(Default)]
 pub(crate) struct QuotaTurns(Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>);
 
 impl QuotaTurns {
+    /// Waits for the turn.
+    pub(crate) async fn wait(&self, namespace: &str) -> Turn {
+        self.of(namespace).lock_owned().await
+    }
+
     fn of(&self, namespace: &str) -> Arc<tokio::sync::Mutex<()>> {
         let mut turns = self.0.lock();
         if let Some(turn) = turns.get(namespace).and_then(Weak::upgrade) {
@@ -43,32 +53,32 @@ impl QuotaTurns {
     }
 }
 
-/// Charges the quotas that are about an object. What is charged for a write that fails afterwards is given back when the quota is counted.
+/// Charges the quotas that are about an object, and returns the turn in which it is to be stored. What is charged for a write that fails
+/// afterwards is given back when the quota is counted.
 ///
 /// # Errors
-/// 403 if a quota refuses the write.
+/// 403 if a quota refuses the write, 500 if others of the namespace take too long.
 pub(crate) async fn charge(
     writes: &Writes,
     context: &Context,
     target: &Target<'_>,
     old: Option<&Value>,
     object: &Value,
-) -> Result<(), Status> {
+) -> Result<Option<Turn>, Status> {
     let (definition, namespace) = (&target.served.definition, target.namespace);
     if !definition.namespaced || namespace.is_empty() || context.is_start {
-        return Ok(());
+        return Ok(None);
     }
     let part = target.subresource;
     let counted = Counted::new(&definition.group, &definition.plural);
     let Some(counted) = counted.filter(|counted| counted.is_charged(part, object, old)) else {
-        return Ok(());
+        return Ok(None);
     };
     if writes.storage().count(&format!("/registry/core/resourcequotas/{namespace}/")) == 0 {
-        return Ok(());
+        return Ok(None);
     }
-    let turn = writes.quota_turns().of(namespace);
-    let waited = tokio::time::timeout(WAIT, turn.lock()).await;
-    let _turn = waited.map_err(|_| Status::internal("resource quota evaluation timed out"))?;
+    let waited = tokio::time::timeout(WAIT, writes.quota_turns().wait(namespace)).await;
+    let turn = waited.map_err(|_| Status::internal("resource quota evaluation timed out"))?;
     let mut overtaken: Option<(Vec<String>, Status)> = None;
     for _ in 0..=RETRIES {
         let mut quotas = writes.versions().reader().stored_objects("", "resourcequotas", namespace);
@@ -78,7 +88,7 @@ pub(crate) async fn charge(
         let write = Write { counted, part, object, old, now: writes.clock().now() };
         let charged = write.charge(&quotas).map_err(|why| forbidden(target, object, &why))?;
         if context.dry_run {
-            return Ok(());
+            return Ok(None);
         }
         overtaken = None;
         for (quota, used) in quotas.iter().zip(charged) {
@@ -92,10 +102,10 @@ pub(crate) async fn charge(
             }
         }
         if overtaken.is_none() {
-            return Ok(());
+            return Ok(Some(turn));
         }
     }
-    overtaken.map_or(Ok(()), |(_, status)| Err(status))
+    overtaken.map_or(Ok(Some(turn)), |(_, status)| Err(status))
 }
 
 /// Writes the status of a quota as it was read. The write is admitted and charged itself, like any other, and so its type would contain
