@@ -45,8 +45,9 @@ const TAKEOVERS: [Takeover; 6] = [
 
 /// Builds the server unless `FIRSTLIGHT_BINARY` is set, then runs the transcripts: all, or those whose names
 /// contain one of `names`, and the scenarios: all but those that take long, or those with one of the names; or the takeover of this name. After `e2e`
-/// stand the names of specs. After `suites` stand parts of the names of envtest suites, of which all run without one.
-/// With `all`, it also runs the long scenarios, the envtest suites, selected like transcripts, and all takeovers, each for as long as it takes.
+/// stand the names of specs. After `suites` stand words in the names of packages of envtest suites, of which all run without one; `build` only
+/// builds them. With `all`, it also runs the long scenarios and, unless there are names, the envtest suites and all takeovers, each for as long as
+/// it takes.
 ///
 /// # Errors
 /// A build, a transcript or a test of a suite fails. Tests of a suite that are listed as failing are allowed
@@ -64,7 +65,7 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     if let [first, suites @ ..] = names
         && first == SUITES
     {
-        return run_program(root, "envtest-suites", suites, &variables);
+        return envtest_suites(root, suites, &variables);
     }
     if names == [SCENARIOS] {
         return run_program(root, SCENARIOS, long.as_slice(), &variables);
@@ -73,15 +74,21 @@ pub fn run(root: &Path, names: &[String], all: bool) -> Result<()> {
     tests(root, "clients", &parts, &variables)?;
     let arguments: Vec<String> = names.iter().cloned().chain(long).collect();
     run_program(root, SCENARIOS, &arguments, &variables)?;
-    if all {
-        run_program(root, "envtest-suites", names, &variables)?;
-        if names.is_empty() {
-            TAKEOVERS.iter().try_for_each(|takeover| takeover.run(root, all, &[], &variables))?;
-        }
-        return Ok(());
+    if all && names.is_empty() {
+        run_program(root, "envtest-suites", &[], &variables)?;
+        return TAKEOVERS.iter().try_for_each(|takeover| takeover.run(root, all, &[], &variables));
     }
     let why = "the envtest suites of tests/clients/suites and the takeovers were not run: that is `cargo xtask clients --all`";
     Ok(writeln!(std::io::stdout().lock(), "{why}")?)
+}
+
+/// Runs the envtest suites with one of `words` in the names of their packages, or only builds them, if the first word is `build`.
+fn envtest_suites(root: &Path, words: &[String], variables: &[(&str, &str)]) -> Result<()> {
+    let arguments = match words {
+        [first, words @ ..] if first == "build" => [&["--build".to_owned()], words].concat(),
+        words => words.to_vec(),
+    };
+    run_program(root, "envtest-suites", &arguments, variables)
 }
 
 impl Takeover {

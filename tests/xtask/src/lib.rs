@@ -71,7 +71,8 @@ enum Command {
         /// takeover by upstream's Metal3; with --all for ten minutes instead of four. `control-plane`: only a cluster whose control plane
         /// upstream's manager looks after. `providers`: only upstream's providers as processes, and their figures. `e2e [SPEC...]`: only
         /// specs of Cluster API's own end-to-end suite, the names as in docs/conformance.md; with --all each that needs no nodes. The last four need the
-        /// programs of tests/takeover/install-tools.
+        /// programs of tests/takeover/install-tools. `suites [build] [WORD...]`: only the envtest suites of other projects, or their packages with such a
+        /// word in their names; with `build` they are only built.
         names: Vec<String>,
         /// The envtest suites of other projects and the takeovers, too. ENVTEST_PEER=DIR, a folder with kube-apiserver and etcd, runs them there as well.
         #[arg(long)]

@@ -107,3 +107,26 @@ impl Suite {
         Ok(suites)
     }
 }
+
+/// Returns the packages with one of the words in `SUITE/FOLDER`, or all if there is no word.
+///
+/// # Errors
+/// A word that no package has, so that a run of nothing does not look like a success.
+pub fn choose(mut suites: Vec<Suite>, words: &[String]) -> Result<Vec<Suite>> {
+    let has =
+        |suite: &str, package: &Package, word: &str| format!("{suite}/{}", package.folder).contains(word);
+    for word in words {
+        let mut packages =
+            suites.iter().flat_map(|suite| suite.packages.iter().map(|package| (&suite.name, package)));
+        ensure!(
+            packages.any(|(suite, package)| has(suite, package, word)),
+            "no package has {word:?} in its name"
+        );
+    }
+    for suite in &mut suites {
+        let Suite { name, packages, .. } = suite;
+        packages.retain(|package| words.is_empty() || words.iter().any(|word| has(name, package, word)));
+    }
+    suites.retain(|suite| !suite.packages.is_empty());
+    Ok(suites)
+}

@@ -1,5 +1,6 @@
-//! `envtest-suites [NAME...]`: runs the envtest suites of other projects, or only those whose names contain
-//! one of the arguments. Run by `cargo xtask clients --all`.
+//! `envtest-suites [--build] [WORD...]`: runs the envtest suites of other projects, or only the packages with one
+//! of the words in `SUITE/FOLDER`. With `--build` it only gets and builds them. Run by `cargo xtask clients suites`
+//! and `cargo xtask clients --all`.
 //!
 //! With `ENVTEST_PEER=DIR`, a folder with `kube-apiserver` and `etcd`, the suites also run with these
 //! programs, and both results are printed.
@@ -14,7 +15,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, ensure};
 use clients::session::{Tools, root};
 use clients::suites::judge::{Verdict, judge};
-use clients::suites::list::{Package, Suite};
+use clients::suites::list::{self, Package, Suite};
 use clients::suites::module::Module;
 use clients::suites::results::{self, Results};
 use machinery::clock::Clock;
@@ -27,23 +28,32 @@ const ATTEMPTS: usize = 2;
 const PEER: &str = "ENVTEST_PEER";
 
 fn main() -> Result<()> {
-    let names: Vec<String> = std::env::args().skip(1).collect();
+    let (options, words): (Vec<String>, Vec<String>) =
+        std::env::args().skip(1).partition(|argument| argument.starts_with('-'));
+    ensure!(options.iter().all(|option| option == "--build"), "usage: envtest-suites [--build] [WORD...]");
     let tools = Tools::find().map_err(|reason| anyhow!(reason))?;
-    let mut servers = vec![Server::ours(&tools)?];
-    if let Some(folder) = std::env::var_os(PEER) {
-        servers.push(Server::peer(&tools, folder)?);
-    }
-    let mut failed = Vec::new();
-    for suite in Suite::all(&root().join("tests/clients/suites"))? {
-        if !names.is_empty() && !names.iter().any(|part| suite.name.contains(part.as_str())) {
-            continue;
-        }
+    let chosen = list::choose(Suite::all(&root().join("tests/clients/suites"))?, &words)?;
+    let mut built = Vec::new();
+    for suite in chosen {
         let module = Module::fetch(&tools.clients, &suite)?;
         for package in &suite.packages {
             module.build(&package.folder)?;
         }
+        built.push((suite, module));
+    }
+    if options.is_empty() { run_all(&tools, &built) } else { Ok(()) }
+}
+
+/// Runs the suites with each server.
+fn run_all(tools: &Tools, suites: &[(Suite, Module)]) -> Result<()> {
+    let mut servers = vec![Server::ours(tools)?];
+    if let Some(folder) = std::env::var_os(PEER) {
+        servers.push(Server::peer(tools, folder)?);
+    }
+    let mut failed = Vec::new();
+    for (suite, module) in suites {
         for server in &servers {
-            let total = run(&suite, &module, server)?;
+            let total = run(suite, module, server)?;
             if total.wrong > 0 && server.counts {
                 failed.push(suite.name.clone());
             }

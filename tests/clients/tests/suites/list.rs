@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clients::suites::list::{Expected, Rendered, Suite};
+use clients::suites::list::{Expected, Rendered, Suite, choose};
 
 #[test]
 fn every_file_is_understood_and_versions_are_those_of_our_own_programs() {
@@ -28,4 +28,27 @@ fn reasons_belong_to_the_test_above() {
     {
         assert!(Suite::parse("s", wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn words_choose_suites_and_packages() {
+    let suites = || {
+        vec![
+            Suite::parse("one", "module m v1\npackage a/pod\npackage a/job\n").unwrap(),
+            Suite::parse("two", "module n v1\npackage .\n").unwrap(),
+        ]
+    };
+    let chosen = |words: &[&str]| -> Vec<String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let chosen = choose(suites(), &words).unwrap();
+        let names = chosen.iter().flat_map(|suite| {
+            suite.packages.iter().map(|package| format!("{}/{}", suite.name, package.folder))
+        });
+        names.collect()
+    };
+    assert_eq!(chosen(&[]), ["one/a/pod", "one/a/job", "two/."]);
+    assert_eq!(chosen(&["one"]), ["one/a/pod", "one/a/job"]);
+    assert_eq!(chosen(&["a/job", "two"]), ["one/a/job", "two/."]);
+    let error = choose(suites(), &["one".to_owned(), "three".to_owned()]).unwrap_err();
+    assert_eq!(error.to_string(), "no package has \"three\" in its name");
 }
