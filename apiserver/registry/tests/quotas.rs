@@ -145,7 +145,7 @@ async fn many_at_once_never_exceed_a_quota() {
     assert_eq!(plane.status("q").await["used"]["configmaps"], "7");
 }
 
-/// A count comes a second after a deletion, in the middle of what is created then.
+/// A quota is counted a second after a deletion, while other objects are created.
 #[tokio::test(start_paused = true)]
 async fn a_count_takes_no_charge_back() {
     let plane = Plane::counting().await;

@@ -1,7 +1,6 @@
 //! The signals that end a process.
 
 use anyhow::Result;
-use tokio::task::JoinHandle;
 
 /// A signal that ends the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,29 +26,6 @@ impl Interrupted {
     }
 }
 
-/// As long as it lives, a signal ends the process at once: a start may wait for long, and the next one finds what a crash leaves. Process 1 of a
-/// container has to do this itself, since the kernel ends it by no signal that it does not handle.
-pub struct EndsAtOnce(JoinHandle<()>);
-
-impl EndsAtOnce {
-    /// Installs the handlers.
-    ///
-    /// # Errors
-    /// Errors of the operating system.
-    pub fn catch() -> Result<Self> {
-        let mut signals = Signals::catch()?;
-        Ok(Self(tokio::spawn(async move {
-            std::process::exit(Interrupted(signals.next().await).exit_code().into());
-        })))
-    }
-}
-
-impl Drop for EndsAtOnce {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
-}
-
 /// The handlers of the signals that end the process. A signal before they are installed ends the process at once.
 pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
@@ -64,6 +40,22 @@ impl Signals {
     pub fn catch() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    /// Installs the handlers after `start`. Until then, a signal ends the process at once: a start may wait for long, and the next one finds what
+    /// a crash leaves. Process 1 of a container has to do this itself, since the kernel ends it by no signal that it does not handle.
+    ///
+    /// # Errors
+    /// The errors of `start` and of the operating system.
+    pub async fn catch_after<T>(start: impl Future<Output = Result<T>>) -> Result<(T, Self)> {
+        let mut until_then = Self::catch()?;
+        let ending = tokio::spawn(async move {
+            std::process::exit(Interrupted(until_then.next().await).exit_code().into());
+        });
+        let started = start.await;
+        let signals = Self::catch();
+        ending.abort();
+        Ok((started?, signals?))
     }
 
     /// Waits for a signal that ends the process.

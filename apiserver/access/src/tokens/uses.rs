@@ -53,7 +53,7 @@ impl Uses {
 
     /// Takes all uses.
     pub(super) fn take(&self) -> Vec<TokenUse> {
-        // Requests of several cores share this, so it is only read as long as there are none.
+        // Every request passes here. The flag is only read as long as there are no uses, so that cores do not contend for it.
         if !self.any.load(Ordering::Acquire) || !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
         }

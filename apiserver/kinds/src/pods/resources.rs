@@ -12,7 +12,7 @@ use crate::fields::{forbidden, invalid, required};
 /// Resources of containers without a domain, except huge pages.
 const OF_CONTAINERS: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 /// Resources of a pod as a whole, except huge pages.
-const OF_PODS: [&str; 2] = ["cpu", "memory"];
+pub(crate) const OF_PODS: [&str; 2] = ["cpu", "memory"];
 /// All resource names without a domain, except huge pages.
 const STANDARD: [&str; 20] = [
     "cpu",
@@ -51,6 +51,11 @@ const WHOLE: [&str; 9] = [
 
 fn is_huge_pages(name: &str) -> bool {
     name.starts_with("hugepages-")
+}
+
+/// Returns whether a pod itself can ask for the resource.
+pub(crate) fn is_of_pods(name: &str) -> bool {
+    OF_PODS.contains(&name) || is_huge_pages(name)
 }
 
 /// Returns whether the name belongs to Kubernetes: it has no domain, or a domain of `kubernetes.io`.
@@ -102,7 +107,7 @@ pub(crate) fn of_container(resource: &str, path: &str) -> Vec<FieldError> {
 
 fn of_pod(resource: &str, path: &str) -> Vec<FieldError> {
     let errors = name(resource, path);
-    if errors.is_empty() && !OF_PODS.contains(&resource) && !is_huge_pages(resource) {
+    if errors.is_empty() && !is_of_pods(resource) {
         let allowed = ["cpu", "hugepages-", "memory"].map(Value::from);
         return vec![FieldError::not_supported(path, &resource.into(), &allowed)];
     }

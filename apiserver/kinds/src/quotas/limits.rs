@@ -7,13 +7,12 @@ use serde_json::{Map, Value};
 
 use super::amounts::{self, Amounts};
 use crate::fields::{list, text};
+use crate::pods::resources::OF_PODS;
 
 /// The annotation of a pod that says what it has got from limit ranges.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 /// The largest amount that is compared in units of 10^-3.
 const MAX_MILLI: i128 = i64::MAX as i128 / 1000;
-/// Resources that stand for the whole pod if the pod has them itself.
-const OF_PODS: [&str; 2] = ["cpu", "memory"];
 
 /// Gives the containers of a pod the requests and limits that they lack.
 pub fn complete_pod(range: &Value, pod: &mut Value) {
@@ -157,7 +156,7 @@ impl Needs {
         Some(format!("{begin}, but request is {request}"))
     }
 
-    /// Checks the request of what has no limits.
+    /// Checks the request of a claim, which has no limits.
     fn request_above(&self, name: &str, max: &Quantity) -> Option<String> {
         let request = self.requests.get(name);
         let [asked, _, allowed] = comparable(request, None, max);

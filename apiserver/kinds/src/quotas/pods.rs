@@ -11,17 +11,11 @@ use super::counted::count;
 use crate::fields::{list, text};
 use crate::pods::resources;
 
-/// Resources that stand for the whole pod if the pod has them itself, beside huge pages.
-const OF_PODS: [&str; 2] = ["cpu", "memory"];
 /// Quotas of these make each container say what it needs.
 const TO_SPECIFY: [&str; 6] =
     ["cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"];
 /// The resources that quotas know by their own names and with `requests.` and `limits.` in front.
 const COMPUTE: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
-
-fn is_of_pods(name: &str) -> bool {
-    OF_PODS.contains(&name) || name.starts_with("hugepages-")
-}
 
 /// Returns whether pods use a resource of a quota, apart from their number.
 pub(super) fn uses(name: &str) -> bool {
@@ -101,7 +95,7 @@ fn needs(pod: &Value, which: &str) -> Amounts {
     let spec = &pod["spec"];
     let mut sums = amounts::of_containers(spec, of_container);
     let whole = amounts::read(&spec["resources"][which]);
-    sums.extend(whole.into_iter().filter(|(name, _)| is_of_pods(name)));
+    sums.extend(whole.into_iter().filter(|(name, _)| resources::is_of_pods(name)));
     let mut overhead = amounts::read(&spec["overhead"]);
     if which == "limits" {
         overhead.retain(|name, _| sums.get(name).is_some_and(|limit| limit.sign() != 0));
@@ -114,7 +108,7 @@ fn needs(pod: &Value, which: &str) -> Amounts {
 pub(super) fn unspecified(limited: &[&str], pod: &Value) -> Option<String> {
     let spec = &pod["spec"];
     let whole = ["requests", "limits"].into_iter().flat_map(|list| spec["resources"][list].as_object());
-    if whole.flat_map(serde_json::Map::keys).any(|name| is_of_pods(name)) {
+    if whole.flat_map(serde_json::Map::keys).any(|name| resources::is_of_pods(name)) {
         return None;
     }
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();

@@ -21,7 +21,7 @@ use crate::write::charge::set_status;
 use crate::write::writes::Writes;
 
 const QUOTAS: &str = "/registry/core/resourcequotas/";
-/// The time after which a quota is counted again that has changed: what it was charged for can have failed.
+/// The time after which a changed quota is counted again: a write that it was charged for may have failed.
 const AGAIN: Duration = Duration::from_secs(300);
 /// The time after which a quota is counted of which something was given back. Objects go in masses, and each count looks at all of them.
 const SOON: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ const ATTEMPTS: usize = 10;
 /// The task, with the quotas of each namespace.
 #[derive(Default)]
 pub(crate) struct Counting {
-    /// The names of what each quota limits, by its namespace and key.
+    /// The resources that each quota limits, by its namespace and key.
     quotas: HashMap<String, BTreeMap<String, Vec<String>>>,
     queue: Retries,
     /// When to count a quota again, by its key.

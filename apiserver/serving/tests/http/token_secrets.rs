@@ -60,6 +60,15 @@ async fn who(harness: &mut Harness, token: &str) -> (u16, Value) {
     (answer.code, user)
 }
 
+/// Creates an account and its Secret; returns the Secret once it is filled, and its token.
+async fn filled(harness: &mut Harness, events: &mut Events) -> (Value, String) {
+    harness.post(ACCOUNTS, &account("robot")).await;
+    harness.post(SECRETS, &secret("token", "robot")).await;
+    let filled = events.until(|_, secret| !secret["data"]["token"].is_null()).await;
+    let token = STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap();
+    (filled, String::from_utf8(token).unwrap())
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_secret_gets_a_token_and_goes_with_its_account() {
     let mut harness = Harness::guarded().await;
@@ -85,11 +94,7 @@ async fn a_secret_gets_a_token_and_goes_with_its_account() {
 async fn a_token_that_its_secret_lost_is_not_valid() {
     let mut harness = Harness::guarded().await;
     let mut events = Events::open(&harness).await;
-    harness.post(ACCOUNTS, &account("robot")).await;
-    harness.post(SECRETS, &secret("token", "robot")).await;
-    let filled = events.until(|_, secret| !secret["data"]["token"].is_null()).await;
-    let before = filled["data"]["token"].clone();
-    let token = String::from_utf8(STANDARD.decode(before.as_str().unwrap()).unwrap()).unwrap();
+    let (_, token) = filled(&mut harness, &mut events).await;
     assert_eq!(who(&mut harness, &token).await.0, 201);
     let patch = json!({"metadata": {"labels": {"kubernetes.io/legacy-token-invalid-since": "2026-11-21"}}});
     let merge = [("content-type", "application/merge-patch+json")];
@@ -106,11 +111,7 @@ async fn a_token_that_its_secret_lost_is_not_valid() {
 async fn a_secret_says_on_which_day_its_token_was_used() {
     let mut harness = Harness::guarded().await;
     let mut events = Events::open(&harness).await;
-    harness.post(ACCOUNTS, &account("robot")).await;
-    harness.post(SECRETS, &secret("token", "robot")).await;
-    let filled = events.until(|_, secret| !secret["data"]["token"].is_null()).await;
-    let token =
-        String::from_utf8(STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap()).unwrap();
+    let (filled, token) = filled(&mut harness, &mut events).await;
     let label = "kubernetes.io/legacy-token-last-used";
     assert!(filled["metadata"]["labels"][label].is_null());
     let path = format!("{SECRETS}/token");

@@ -14,7 +14,7 @@ use server::options::ServerOptions;
 use server::process::Process;
 
 use crate::handed_over;
-use crate::signals::{EndsAtOnce, Signals};
+use crate::signals::Signals;
 
 /// Options of `serve`.
 #[derive(Debug, Clone, Args)]
@@ -37,10 +37,7 @@ pub async fn run(options: &ServeOptions) -> Result<()> {
     if detach {
         return detached::start(options).await;
     }
-    let starting = EndsAtOnce::catch()?;
-    let process = Process::start(options).await?;
-    let mut signals = Signals::catch()?;
-    drop(starting);
+    let (process, mut signals) = Signals::catch_after(Process::start(options)).await?;
     process.remember();
     tracing::info!(address = %process.address, kubeconfig = %process.kubeconfig.display(), "serving");
     if let Some(socket) = std::env::var_os("NOTIFY_SOCKET")

@@ -49,7 +49,7 @@ pub async fn restore(
 ) -> Result<Restored> {
     // A backup is read twice: nothing of the directory is touched before all of it is known to be whole.
     let is_stream = file == Path::new("-") || std::fs::metadata(file).is_ok_and(|found| !found.is_file());
-    let stream = Some(opened(file)?).filter(|_| is_stream);
+    let stream = is_stream.then(|| opened(file)).transpose()?;
     if stream.is_none() {
         verify_file(file)?;
     }

@@ -112,7 +112,7 @@ fn parse_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads the range of cluster IPs, with the checks of kube-apiserver. Two ranges make Services of two families, and there are none here.
+/// Reads the range of cluster IPs, with the checks of kube-apiserver. Two ranges are refused, because Services have addresses of one family.
 fn parse_service_range(text: &str) -> Result<ServiceRange, String> {
     let ranges: Vec<&str> = text.split(',').collect();
     for (index, range) in ranges.iter().enumerate() {

@@ -80,7 +80,7 @@ async fn a_job_is_suspended_and_resumed() {
     assert_eq!((over.succeeded, over.start_time.is_some(), conditions(&over).len()), (Some(1), true, 3));
 }
 
-/// The Pods fail when somebody says so.
+/// The test sets the phase of each Pod to Failed.
 #[tokio::test(start_paused = true)]
 async fn a_job_waits_longer_after_each_failure_and_gives_up() {
     let cluster = cluster().await;

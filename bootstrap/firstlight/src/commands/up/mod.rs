@@ -27,7 +27,7 @@ use crate::manifests::fetch::{Kustomize, fetch};
 use crate::manifests::read::{BUNDLE, Document, Elsewhere, read_to_apply};
 use crate::manifests::undo::Undone;
 use crate::output::{is_answer_yes, say};
-use crate::signals::{EndsAtOnce, Interrupted, Signals};
+use crate::signals::{Interrupted, Signals};
 use crate::tree::model::Objects;
 use crate::tree::screen::Screen;
 use crate::tree::view::{View, show};
@@ -131,11 +131,8 @@ pub async fn run(options: &UpOptions) -> Result<()> {
         }
     }
     let log = start_log(options, &screen)?;
-    let starting = EndsAtOnce::catch()?;
-    let started = Process::start(&options.server).await;
-    let process = started.map_err(|error| advise_if_in_use(error, options))?;
-    let mut signals = Signals::catch()?;
-    drop(starting);
+    let started = Signals::catch_after(Process::start(&options.server)).await;
+    let (process, mut signals) = started.map_err(|error| advise_if_in_use(error, options))?;
     process.remember();
     screen.print(&format!(
         "firstlight is up at https://{}\nexport KUBECONFIG={}\n{log}\n",
